@@ -174,15 +174,15 @@ function loginChecks(settings: Settings, clients: Client[]): Checks {
     'login page': async () => {
       const page = await requestHead(loginApi.loginUrl(), timeout).catch((error: Error) => error);
       if (page instanceof Error) return ['unknown', page.message];
-      const said = `answers (HTTP ${page.status})`;
-      if (page.status >= 500) return ['unknown', `${said}; the service is in trouble`];
+      const { status, headers } = page;
+      const said = `answers (HTTP ${status})`;
+      if (status >= 500) return ['unknown', `${said}; the service is in trouble`];
       // A redirect leads to the page where the visitor logs in.
-      if (page.status >= 300 && page.status < 400) return ['ok', said];
-      const type = page.headers.get('content-type')?.split(';')[0] ?? 'nothing';
-      if (!type.includes('html')) {
-        throw new CommandError(`${said}; not a page, but ${type}: check ${VARIABLES.authUrl}`);
+      const isRedirect = status >= 300 && status < 400;
+      if (!isRedirect && !headers.get('content-type')?.includes('html')) {
+        throw new CommandError(`${said}, but not with a page: check ${VARIABLES.authUrl}`);
       }
-      if (page.status < 400) return ['ok', said];
+      if (status < 400) return ['ok', said];
       return ['warning', `${said}; it may not know this app, or want its redirect URL registered`];
     },
     app: async () => {

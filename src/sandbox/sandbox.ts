@@ -129,12 +129,13 @@ export class Sandbox {
     }
     const server = createServer(this.app).listen(port, host);
     this.#server = server;
-    try {
-      await once(server, 'listening');
-    } catch (error) {
-      this.#server = undefined;
+    const closed = once(server, 'close').then(() => {
+      throw new Error('The sandbox was closed before it listened.');
+    });
+    await Promise.race([once(server, 'listening'), closed]).catch((error: unknown) => {
+      if (this.#server === server) this.#server = undefined;
       throw error;
-    }
+    });
     if (isIP(host) === 0) this.#context.consoleHosts.add(hostnameOf(host));
     const origin = `http://${urlHost(host)}:${(server.address() as AddressInfo).port}`;
     return {

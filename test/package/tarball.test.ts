@@ -72,7 +72,8 @@ it('the content of the packed files names no machine path, no private registry, 
     const text = await readFile(join(installed, file), 'utf8');
     for (const needle of forbidden) if (text.includes(needle)) found.push(`${file}: ${needle}`);
     // It is built in, and no dependency: neither code nor types can ask for it.
-    if (file.startsWith('dist/') && /(require\(|import\(|from )["']zod/.test(text)) found.push(`${file}: zod`);
+    if (file.startsWith('dist/') && /(require\(|import\(|from )["']zod/.test(text))
+      found.push(`${file}: zod`);
     if (/(["'`\s(]|file:\/\/)\/(home|Users)\/\w/.test(text))
       found.push(`${file}: a home directory`);
   }

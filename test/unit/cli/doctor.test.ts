@@ -176,7 +176,7 @@ describe('marketgate doctor', () => {
     const at = (url: string) => diagnose({ ...environment, MARKETPLACE_AUTH_URL: url });
     const json = await at(await listen((_req, res) => res.end('{"message":"no"}')));
     expect(json.found).toMatchObject({ 'login reachable': 'ok', 'login page': 'wrong' });
-    expect(json.said['login page']).toContain('not a page, but nothing');
+    expect(json.said['login page']).toContain('not with a page');
     const failing = await at(await listen((_req, res) => res.writeHead(503).end()));
     expect(failing.found).toMatchObject({ 'login page': 'unknown', app: 'skipped' });
     const gone = await at(await refusing());
