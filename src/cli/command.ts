@@ -55,12 +55,7 @@ export async function runCommand(
     ? Number.POSITIVE_INFINITY
     : takes.split(' ').filter(Boolean).length;
   if (positionals.length < least) throw new CommandError(`${name}: ${takes} is missing`);
-  if (positionals.length > most) {
-    const advice = Object.hasOwn(commands, `${name} ${positionals[0]}`)
-      ? `; "${positionals[0]}" comes first`
-      : '';
-    throw new CommandError(`${name}: too many arguments${advice}`);
-  }
+  if (positionals.length > most) throw new CommandError(`${name}: too many arguments`);
   const given = Object.entries(values).map(([flag, value]) => [camelCase(flag), value]);
   return command.run(Object.fromEntries(given), positionals);
 }

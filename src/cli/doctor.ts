@@ -1,12 +1,11 @@
 import { styleText } from 'node:util';
 import { KeyApi } from '../clients/key-api.js';
 import { LoginApi } from '../clients/login-api.js';
-import { isMarketgateError, type MarketgateError } from '../errors.js';
+import { isMarketgateError } from '../errors.js';
 import { isLoopback } from '../http/client-options.js';
-import { NetworkFailure } from '../http/failure.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
-import { noAnswer, type ResponseHead, requestHead, UntrustedCertificate } from './connection.js';
 import { CommandError, type Io, printable, printableJson } from './io.js';
+import { problemOf } from './running-sandbox.js';
 import { inVariables, required, type Settings, VARIABLES } from './settings.js';
 
 type Client = KeyApi | LoginApi;
@@ -16,10 +15,10 @@ type Client = KeyApi | LoginApi;
  * setting. `skipped`: it is not set up, or an earlier check has no result.
  */
 type Status = 'ok' | 'warning' | 'wrong' | 'unknown' | 'skipped';
+type Finding = readonly [Status, detail: string];
 
 /** Checks by name, in order. What makes the following ones pointless is `unknown`, or thrown. */
 type Checks = Record<string, () => Finding | Promise<Finding>>;
-type Finding = readonly [Status, detail: string];
 
 const COLORS = {
   ok: 'green',
@@ -41,7 +40,7 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   const report = (check: string, status: Status, text: string): void => {
     const detail = printable(text);
     findings.push({ check, status, detail });
-    const name = check.padEnd('login certificate'.length);
+    const name = check.padEnd('login reachable'.length);
     if (!json)
       io.out(`${styleText(COLORS[status], status.padEnd('warning'.length))}  ${name}  ${detail}`);
   };
@@ -90,7 +89,7 @@ function keyApiChecks(settings: Settings, clients: Client[]): Checks {
       clients.push(keyApi);
       return addressOf(baseUrl, settings);
     },
-    ...connectionChecks('baseUrl', settings.baseUrl ?? '', timeout),
+    ...connectionChecks('baseUrl', settings),
     api_key: async () => {
       const { username, name } = await keyApi.getAccount();
       return ['ok', `accepted; the account of ${name.full_name || username}`];
@@ -102,61 +101,40 @@ function keyApiChecks(settings: Settings, clients: Client[]): Checks {
   };
 }
 
+/** The head of a page. Follows no redirect, and reads no body, which can be endless. */
+async function requestHead(url: string, timeout: number): Promise<Response> {
+  try {
+    const signal = AbortSignal.timeout(timeout);
+    const response = await fetch(url, { redirect: 'manual', signal });
+    await response.body?.cancel();
+    return response;
+  } catch (error) {
+    throw new CommandError(problemOf(error as Error));
+  }
+}
+
 /** In milliseconds. A larger difference makes support dates and token lifetimes visibly wrong. */
 const MAX_SKEW = 60_000;
-const DAY = 86_400_000;
-/** How long before its end a certificate should be renewed. Automatic renewal is usually earlier. */
-const RENEWAL_PERIOD = 14 * DAY;
 
-/**
- * Checks the connection to a service: that it answers, https, the certificate, and the clock.
- * @param setting the one that holds its address.
- */
-export function connectionChecks(
-  setting: 'baseUrl' | 'authUrl',
-  url: string,
-  timeout: number,
-): Checks {
+/** Checks the connection to a service: that it answers, with a certificate that is trusted, and the clock. */
+function connectionChecks(setting: 'baseUrl' | 'authUrl', settings: Settings): Checks {
+  const { [setting]: url = '', timeout } = settings;
   const prefix = setting === 'authUrl' ? 'login ' : '';
-  let head: ResponseHead;
-  let untrusted: UntrustedCertificate | undefined;
+  let head: Response;
   return {
     [`${prefix}reachable`]: async () => {
-      try {
-        head = await requestHead(url, timeout);
-        return ['ok', `answers (HTTP ${head.status})`];
-      } catch (error) {
-        const { message } = error as Error;
-        if (!(error instanceof UntrustedCertificate)) {
-          throw new CommandError(
-            `${message}; check ${VARIABLES[setting]}, the network and the firewall`,
-          );
-        }
-        untrusted = error;
-        return ['ok', 'accepts connections'];
-      }
-    },
-    [`${prefix}https`]: () => {
-      if (url.startsWith('https:')) return ['ok', 'requests are encrypted'];
-      return isLoopback(new URL(url).hostname)
-        ? ['skipped', 'plain http that stays on this machine']
-        : ['warning', 'plain http: the secrets can be read on the way'];
-    },
-    [`${prefix}certificate`]: () => {
-      const advice = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
-      if (untrusted) throw new CommandError(`${untrusted.message}; ${advice}`);
-      const { certificate } = head;
-      if (!certificate) return ['skipped', 'there is none without https'];
-      const validTo = Date.parse(certificate.valid_to);
-      const issuer = certificate.issuer.O ?? certificate.issuer.CN;
-      const left = validTo - Date.now();
-      const day = new Date(validTo).toISOString().slice(0, 10);
-      const until = `valid until ${day} (${Math.floor(left / DAY)} days), by ${issuer}`;
-      if (left >= RENEWAL_PERIOD) return ['ok', until];
-      return ['warning', `${until}; it must be renewed soon`];
+      head = await requestHead(url, timeout).catch(({ message }: Error) => {
+        const advice = `check ${VARIABLES[setting]}, the network and the firewall`;
+        const trust = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
+        throw new CommandError(`${message}; ${/certificate/i.test(message) ? trust : advice}`);
+      });
+      const isPlain = url.startsWith('http:') && !isLoopback(new URL(url).hostname);
+      return isPlain
+        ? ['warning', 'answers over plain http: the secrets can be read on the way']
+        : ['ok', `answers (HTTP ${head.status})`];
     },
     [`${prefix}clock`]: () => {
-      const skew = Date.parse(head.headers.date ?? '') - Date.now();
+      const skew = Date.parse(head.headers.get('date') ?? '') - Date.now();
       if (Number.isNaN(skew)) return ['skipped', 'the service sends no Date header'];
       if (Math.abs(skew) < MAX_SKEW) return ['ok', 'agrees with the service'];
       const seconds = Math.round(Math.abs(skew) / 1000);
@@ -173,129 +151,87 @@ async function addressOf(url: string, settings: Settings): Promise<Finding> {
   const page = `${url.replace(/\/+$/, '')}/sandbox/console`;
   // Later checks report what is wrong with the address.
   const answer = await requestHead(page, settings.timeout).catch(() => undefined);
-  if (answer?.headers[SANDBOX_HEADER] === undefined) return ['ok', host];
+  if (!answer?.headers.has(SANDBOX_HEADER)) return ['ok', host];
   const advice = 'its keys and codes are public; set the address of the real service';
   throw new CommandError(`${host}: a marketgate sandbox, and NODE_ENV is production: ${advice}`);
 }
 
-const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '');
-
-/** The login API: its address, the connection if its origin is another one, the login page, the app. */
+/** The login API: its address, the connection, the login page, the app. */
 function loginChecks(settings: Settings, clients: Client[]): Checks {
-  const { authUrl: url = '', allowInsecure, timeout } = settings;
+  const { authUrl: url, allowInsecure, timeout } = settings;
   if (!(url || settings.appId || settings.appSecret)) {
     return { login: () => ['skipped', 'not set up: fine for a site without login'] };
   }
-  const isElsewhere = originOf(url) !== originOf(settings.baseUrl ?? '');
   let loginApi: LoginApi;
-  let byGet: LoginApi;
   return {
     login: () => {
       const { authUrl, appId, appSecret } = required(settings, 'authUrl', 'appId', 'appSecret');
-      const options = { authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 };
-      loginApi = new LoginApi(options);
-      byGet = new LoginApi({ ...options, authorizeMethod: 'get' });
-      clients.push(loginApi, byGet);
+      loginApi = new LoginApi({ authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 });
+      clients.push(loginApi);
       return addressOf(authUrl, settings);
     },
-    ...(isElsewhere && connectionChecks('authUrl', url, timeout)),
+    ...(url !== settings.baseUrl && connectionChecks('authUrl', settings)),
     'login page': async () => {
       const page = await requestHead(loginApi.loginUrl(), timeout).catch((error: Error) => error);
       if (page instanceof Error) return ['unknown', page.message];
-      const said = `answers (HTTP ${page.status})`;
-      if (page.status >= 500) return ['unknown', `${said}; the service is in trouble`];
+      const { status, headers } = page;
+      const said = `answers (HTTP ${status})`;
+      if (status >= 500) return ['unknown', `${said}; the service is in trouble`];
       // A redirect leads to the page where the visitor logs in.
-      if (page.status >= 300 && page.status < 400) return ['ok', said];
-      const type = page.headers['content-type']?.split(';')[0] ?? 'nothing';
-      if (!type.includes('html')) {
-        throw new CommandError(`${said}; not a page, but ${type}: check ${VARIABLES.authUrl}`);
+      const isRedirect = status >= 300 && status < 400;
+      if (!isRedirect && !headers.get('content-type')?.includes('html')) {
+        throw new CommandError(`${said}, but not with a page: check ${VARIABLES.authUrl}`);
       }
-      if (page.status < 400) return ['ok', said];
+      if (status < 400) return ['ok', said];
       return ['warning', `${said}; it may not know this app, or want its redirect URL registered`];
     },
     app: async () => {
-      const error = await refusalBy(loginApi);
-      if (isMarketgateError(error) && error.code === 'auth_key_rejected') return ['ok', 'known'];
-      if (isMarketgateError(error) && error.code === 'app_credentials_rejected') {
-        // An older deployment finds no app_id in a POST. Others refuse the GET, but not for its auth_key.
-        const { code, message = '' } = Object(await refusalBy(byGet)) as Partial<MarketgateError>;
-        if (code === 'auth_key_rejected' && /: ".*\bauth_?key\b.*"/i.test(message)) {
-          return ['warning', "known only by GET: give LoginApi the option authorizeMethod: 'get'"];
-        }
+      // No service has issued this auth_key. The refusal shows whether the service knows the app.
+      const error = await loginApi.exchange('marketgate-doctor').catch((reason: unknown) => reason);
+      if (!(error instanceof Error)) {
+        const problem = 'the service accepts a made-up auth_key';
+        throw new CommandError(`${problem}; check ${VARIABLES.authUrl}`);
       }
-      throw (
-        error ??
-        new CommandError(`the service accepts a made-up auth_key; check ${VARIABLES.authUrl}`)
-      );
+      if (isMarketgateError(error) && error.code === 'auth_key_rejected') return ['ok', 'known'];
+      throw error;
     },
   };
-}
-
-/** Exchanges an auth_key that no service has issued. The refusal shows whether the service knows the app. */
-const refusalBy = (loginApi: LoginApi): Promise<unknown> =>
-  loginApi.exchange('marketgate-doctor').then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-
-/** The host of a URL that node-redis accepts; `undefined` for any other. */
-function redisHost(text: string): string | undefined {
-  try {
-    const { protocol, host, pathname, username, password } = new URL(text);
-    decodeURIComponent(username + password);
-    return /^rediss?:$/.test(protocol) && /^\/?\d*$/.test(pathname) ? host || undefined : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Redis answers, if the app has the package redis. */
 const redisChecks = ({ redisUrl, timeout }: Settings): Checks => ({
   redis: async () => {
     if (redisUrl === undefined) return ['skipped', 'not set up: fine for one process'];
-    const host = redisHost(redisUrl);
-    if (host === undefined) {
-      throw new CommandError(
-        'REDIS_URL must be a redis: or rediss: URL as in redis://user:password@host:6379/0, with "%" in its user name or password written as "%25"',
-      );
+    const host = URL.canParse(redisUrl) && new URL(redisUrl).host;
+    if (!host || !/^rediss?:/.test(redisUrl)) {
+      throw new CommandError(`${VARIABLES.redisUrl} must be a redis: or rediss: URL`);
     }
-    const redis = await import('redis').catch(() => undefined);
-    if (redis === undefined) {
+    let redis: typeof import('redis');
+    try {
+      redis = await import('redis');
+    } catch {
       return ['skipped', 'install the package redis to check the connection'];
     }
     const limit = Math.min(timeout, 3000);
-    const client = redis.createClient({
-      url: redisUrl,
-      socket: { connectTimeout: limit, reconnectStrategy: false },
-    });
+    let client: ReturnType<typeof redis.createClient> | undefined;
     try {
-      await new Promise((resolve, reject) => {
-        client.on('error', reject);
-        const asked = client.connect().then(() => client.ping());
-        asked.then(resolve, reject);
-        AbortSignal.timeout(limit).onabort = () => reject(new Error(noAnswer(limit)));
+      client = redis.createClient({
+        url: redisUrl,
+        socket: { connectTimeout: limit, socketTimeout: limit, reconnectStrategy: false },
       });
+      client.on('error', () => undefined);
+      await client.connect();
+      await client.ping();
       return ['ok', `${host} answers`];
     } catch (error) {
-      throw new CommandError(`${host}: ${redisProblem(error)}`);
+      // The message of Redis begins with a code; the rest can contain the password.
+      const { message = '', code } = error as NodeJS.ErrnoException;
+      const [said = ''] = /^[A-Z]{3,}\b/.exec(message) ?? [];
+      const refusal = said && !code ? `Redis refuses with ${said}` : problemOf(error as Error);
+      throw new CommandError(`${host}: ${refusal}; check ${VARIABLES.redisUrl}`);
     } finally {
       // node-redis 4 has only `disconnect`.
-      if (client.isOpen) await (client.destroy ? client.destroy() : client.disconnect());
+      if (client?.isOpen) await (client.destroy ? client.destroy() : client.disconnect());
     }
   },
 });
-
-const REDIS_REFUSALS: Readonly<Record<string, string>> = {
-  NOAUTH: 'it requires a password',
-  WRONGPASS: 'it refuses the user name or the password',
-  ERR: 'it refuses the user name, the password or the number of the database',
-  LOADING: 'it is loading its data; try again in a moment',
-};
-
-/** Describes a refusal by its first word only, because the rest can contain the password. */
-function redisProblem(error: unknown): string {
-  const { message = '', code } = Object(error) as Partial<NodeJS.ErrnoException>;
-  if (code !== undefined) return new NetworkFailure(error).message;
-  if (message.startsWith('no answer')) return `it accepts connections, but sends ${message}`;
-  return REDIS_REFUSALS[message.split(' ', 1)[0] ?? ''] ?? 'its answer is not that of Redis';
-}

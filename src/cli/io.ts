@@ -44,13 +44,9 @@ export function readFile<T>(flag: string, path: string, parse: (text: string) =>
   try {
     return parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw fileError(flag, path, 'read', error);
+    const { code, name } = error as NodeJS.ErrnoException;
+    throw new CommandError(`${flag}: ${path} cannot be read (${code ?? name})`);
   }
-}
-
-export function fileError(flag: string, path: string, what: 'read' | 'written', error: unknown) {
-  const { code, name } = error as NodeJS.ErrnoException;
-  return new CommandError(`${flag}: ${path} cannot be ${what} (${code ?? name})`);
 }
 
 /** Aligns the columns of some rows of plain text. */

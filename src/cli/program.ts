@@ -10,8 +10,6 @@ import { verify } from './verify.js';
 
 const SETTING_FLAGS: Readonly<Record<string, Flag>> = {
   env: { value: '<path>', about: 'a file with these variables (default: ./.env where it exists)' },
-  // Node takes this one for itself, too, and ends with its own message where it cannot read the file.
-  'env-file': { value: '<path>' },
   'base-url': { value: '<url>', about: `instead of ${VARIABLES.baseUrl}` },
   'auth-url': { value: '<url>', about: `instead of ${VARIABLES.authUrl}` },
   'app-id': { value: '<id>', about: `instead of ${VARIABLES.appId}` },
@@ -32,7 +30,7 @@ export async function run(args: readonly string[], options: RunOptions): Promise
     ...controlCommands(options),
     doctor: {
       about:
-        'check addresses, certificate, clock, key, items, login, app and Redis, one by one; exit code 0: all well, 1: something is wrong or unknown',
+        'check addresses, clock, key, items, login, app and Redis, one by one; exit code 0: all well, 1: something is wrong or unknown',
       flags: SETTING_FLAGS,
       run: ({ json, ...flags }) =>
         doctor(readSettings(flags as SettingFlags, options), json === true, io),

@@ -4,16 +4,7 @@ import { ACTIONS, type Action } from '../sandbox/actions.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import { SWITCHES } from '../sandbox/switches.js';
 import type { Command, Commands, Values } from './command.js';
-import { noAnswer } from './connection.js';
-import {
-  CommandError,
-  type Io,
-  printable,
-  printableJson,
-  type RunOptions,
-  readFile,
-  table,
-} from './io.js';
+import { CommandError, printable, printableJson, type RunOptions, readFile, table } from './io.js';
 import { readSettings } from './settings.js';
 
 export const DEFAULT_URL = 'http://127.0.0.1:4000';
@@ -31,25 +22,22 @@ export function controlCommands(options: RunOptions): Commands {
     },
     json: { about: 'print JSON' },
   };
-  const command = (name: string, action: Action): Command => ({
+  const commandOf = (name: string, action: Action): Command => ({
     about: action.about,
     takes: takesOf(name, action),
     flags,
-    ...(takesOf(name, action).includes('[field=value') && {
-      more: `Fields, the first of which need no name: ${action.fields.join(', ')}`,
-    }),
+    more:
+      action.fields.length > 0
+        ? `Fields, in this order or by name: ${action.fields.join(', ')}`
+        : '',
     async run(values, given) {
-      const fields = fieldsOf(name, action, given);
-      const result = await ask(urlOf(values, options), name, fields);
-      if (values.json || (action.isReading && name !== 'show' && name !== 'codes'))
-        return io.out(printableJson(result));
-      if (['set', 'show', 'reset'].includes(name)) return printSwitches(result as object, io);
-      printResult(result, io);
+      const result = await ask(urlOf(values, options), name, fieldsOf(name, action, given));
+      io.out(values.json ? printableJson(result) : textOf(name, action, result));
     },
   });
   const commands = Object.entries(ACTIONS).map(([name, action]) => [
     `sandbox ${name}`,
-    command(name, action),
+    commandOf(name, action),
   ]);
   return {
     ...Object.fromEntries(commands),
@@ -76,10 +64,10 @@ function takesOf(name: string, { fields }: Action): string {
     .join(' ');
 }
 
-/** The fields of an action: `name=value`, or values alone, which are for the fields in their order. */
+/** The fields of an action: given by name, or by their order. */
 function fieldsOf(name: string, { fields }: Action, given: readonly string[]): object {
   if (name === 'set') return readSwitches(given);
-  if (name === 'reset') return given.length > 0 ? { names: Object.keys(readSwitches(given)) } : {};
+  if (name === 'reset') return given.length > 0 ? { names: given } : {};
   if (name === 'restore') return readFile('restore', given[0] ?? '', JSON.parse);
   const names = fields.map((field) => field.replace('?', ''));
   const found: Record<string, string> = {};
@@ -101,65 +89,57 @@ function urlOf({ url }: Values, options: RunOptions): string {
 
 /** Asks a running sandbox for an action. @throws CommandError with exit code 1 where none answers. */
 async function ask(origin: string, name: string, fields: object): Promise<unknown> {
-  const signal = AbortSignal.timeout(TIMEOUT);
+  const noSandbox = (problem: string) => {
+    const advice = 'start one with "marketgate sandbox", or name its address with --url';
+    return new CommandError(`no sandbox at ${origin}: ${problem}; ${advice}`, 1);
+  };
   const response = await fetch(`${origin}/sandbox/api/${name}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(fields),
     redirect: 'manual',
-    signal,
-  }).catch((error: unknown) =>
-    signal.aborted ? noAnswer(TIMEOUT) : new NetworkFailure(error).message,
-  );
-  if (typeof response === 'string' || !response.headers.has(SANDBOX_HEADER)) {
-    const problem = typeof response === 'string' ? response : 'something else answers';
-    const advice = 'start one with "marketgate sandbox", or name its address with --url';
-    throw new CommandError(`no sandbox at ${origin}: ${problem}; ${advice}`, 1);
-  }
+    signal: AbortSignal.timeout(TIMEOUT),
+  }).catch((error: Error) => {
+    throw noSandbox(problemOf(error));
+  });
+  if (!response.headers.has(SANDBOX_HEADER)) throw noSandbox('something else answers');
   const result: unknown = await response.json();
   if (response.ok) return result;
   throw new CommandError(printable(String(Object(result).message)));
 }
 
-function printSwitches(values: object, io: Io): void {
-  const known = new Map(SWITCHES.map(({ name, entry }) => [name, entry]));
-  const rows = Object.entries(values).flatMap(([name, value]) => {
-    const { initial = null, about = '' } = known.get(name.replace(/@.*/s, '')) ?? {};
-    const text = JSON.stringify(value ?? null);
-    return text === JSON.stringify(initial) ? [] : [[name, text, about]];
-  });
-  io.out(rows.length > 0 ? table(rows) : styleText('dim', 'No switch is on.'));
-}
+/** Why a request of `fetch` failed. */
+export const problemOf = (error: Error): string =>
+  error.name === 'TimeoutError' ? 'no answer in time' : new NetworkFailure(error).message;
 
-const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value ?? null);
-
-/** A single value alone, so that a script can use it; records as a table. */
-function printResult(result: unknown, io: Io): void {
-  const rows = Array.isArray(result)
-    ? result.map((each) => Object.values(each as object).map(textOf))
-    : Object.entries(Object(result)).map(([name, value]) => [name, textOf(value)]);
+/** Switches that are on, a single value alone, so that a script can use it, or records as a table. */
+function textOf(name: string, { isReading }: Action, result: unknown): string {
+  const cellOf = (value: unknown) =>
+    typeof value === 'string' ? value : JSON.stringify(value ?? null);
+  if (['set', 'show', 'reset'].includes(name)) {
+    const known = new Map(SWITCHES.map((each) => [each.name, each.entry]));
+    const rows = Object.entries(Object(result)).flatMap(([switched, value]) => {
+      const { initial = null, about = '' } = known.get(switched.replace(/@.*/s, '')) ?? {};
+      return value === initial ? [] : [[switched, cellOf(value), about]];
+    });
+    return rows.length > 0 ? table(rows) : styleText('dim', 'No switch is on.');
+  }
+  if (Array.isArray(result) && name === 'codes')
+    return table(result.map((each) => Object.values(Object(each)).map(cellOf)));
+  if (isReading) return printableJson(result);
+  const rows = Object.entries(Object(result)).map(([field, value]) => [field, cellOf(value)]);
   const [[, only = ''] = []] = rows;
-  if (!Array.isArray(result) && rows.length === 1) io.out(printable(only));
-  else io.out(rows.length > 0 ? table(rows) : styleText('dim', 'Done.'));
+  if (rows.length === 1) return printable(only);
+  return rows.length > 0 ? table(rows) : styleText('dim', 'Done.');
 }
 
-const NAMES = SWITCHES.flatMap(({ name, key }) => [name, key]).join('|');
-
 /**
- * A comma before a switch; any other belongs to a value. A name that does not exist counts if it has a value, so
- * that it is refused.
- */
-const BETWEEN_SWITCHES = new RegExp(
-  `,(?=[A-Za-z][\\w.]*(?:@[^=,]*)?=|(?:${NAMES})(?:@[^=,]*)?(?:,|$))`,
-);
-
-/**
- * Reads `name`, `name=value` and `group.name=value`. A name alone turns the switch on.
+ * Reads `name`, `name=value` and `group.name=value`. A name alone turns the switch on; a comma before a letter
+ * separates two.
  * @param prefix is removed from the names.
  */
 export function readSwitches(given: readonly string[] = [], prefix = ''): Record<string, unknown> {
-  const switches = given.flatMap((text) => text.split(BETWEEN_SWITCHES));
+  const switches = given.flatMap((text) => text.split(/,(?=[a-z])/i));
   return Object.fromEntries(
     switches.map((text) => {
       const [name = '', ...rest] = text.split('=');

@@ -1,31 +1,23 @@
-import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, chmodSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { parseEnv, styleText } from 'node:util';
 import { isLoopback } from '../http/client-options.js';
 import type { FaultScope, Sandbox } from '../sandbox/index.js';
 import type { Commands } from './command.js';
-import {
-  CommandError,
-  fileError,
-  type Io,
-  printable,
-  type RunOptions,
-  readFile,
-  table,
-} from './io.js';
+import { CommandError, type Io, printable, type RunOptions, readFile, table } from './io.js';
 import { DEFAULT_URL, readSwitches, SWITCH } from './running-sandbox.js';
 import { VARIABLES } from './settings.js';
 
 const DEFAULT_REDIRECT = 'http://localhost:3000/callback';
 
-const EXAMPLES = `Examples:
+const MORE = `Examples:
   marketgate sandbox --save-env .env
   marketgate sandbox --dialect nulls,localised=de --fault latency=300
-  marketgate sandbox --fault 'rateLimit={"retryAfter":5,"form":"http-date"}'
   marketgate sandbox set errorRate=1 hang@/api/items/all   while it runs, in another terminal
   marketgate sandbox set faults.rateLimit=5                both groups have a switch of this name
-  marketgate sandbox renew CODE                            so do all commands that are listed above`;
+  marketgate sandbox renew CODE                            so do all commands that are listed above
+
+"marketgate sandbox switches" lists what --dialect and --fault take.`;
 
 type Flags = { readonly deterministic?: boolean } & Partial<
   Record<'port' | 'host' | 'redirectUrl' | 'saveEnv' | 'state' | 'seed', string> &
@@ -37,41 +29,21 @@ export const sandboxCommands = (options: RunOptions): Commands => ({
   sandbox: {
     about: 'run the marketplace service here, for development',
     flags: {
-      port: {
-        value: '<number>',
-        about: 'port to listen on (default: 4000); 0 is any that is free',
-      },
-      host: {
-        value: '<address>',
-        about: 'address (default: 127.0.0.1); only loopback keeps its secrets',
-      },
-      'redirect-url': {
-        value: '<url>',
-        about: `your app's callback (default: ${DEFAULT_REDIRECT})`,
-      },
+      port: { value: '<number>', about: 'default: 4000; 0 is any that is free' },
+      host: { value: '<address>', about: 'default: 127.0.0.1; only loopback keeps its secrets' },
+      'redirect-url': { value: '<url>', about: `your callback (default: ${DEFAULT_REDIRECT})` },
       'save-env': {
         value: '<file>',
         about: 'add the settings, and a SESSION_SECRET, to this file',
       },
-      seed: {
-        value: '<file>',
-        about: 'JSON with users, workspaces, apps, items, purchases; or an answer of items/all',
-      },
+      seed: { value: '<file>', about: 'JSON with parts of the data, or an answer of items/all' },
       state: { value: '<file>', about: 'keep purchases, keys, users and switches in this file' },
       deterministic: { about: 'make the same keys, tokens and codes in every run' },
-      dialect: {
-        value: '<switch>',
-        about: `differences of real deployments: ${SWITCH}`,
-        isList: true,
-      },
+      dialect: { value: '<switch>', about: `how deployments differ: ${SWITCH}`, isList: true },
       fault: { value: '<switch>', about: `what goes wrong: ${SWITCH}`, isList: true },
-      'console-host': {
-        value: '<name>',
-        about: 'a host name that may open the console, behind a proxy',
-        isList: true,
-      },
+      'console-host': { value: '<name>', about: 'may open the console, too', isList: true },
     },
-    more: `${EXAMPLES}\n\n"marketgate sandbox switches" lists what --dialect and --fault take.`,
+    more: MORE,
     async run(values) {
       const flags = values as Flags;
       // Called first, so that Ctrl+C also works during the start.
@@ -92,17 +64,8 @@ async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
   const { state, redirectUrl, deterministic, consoleHost: consoleHosts } = flags;
   // Imported here, because no other command needs Express.
   const { createSandbox } = await import('../sandbox/index.js');
-  if (state !== undefined) {
-    // A sandbox that is running on this port can be using the same state file. Fails before the file is changed.
-    const trial = createSandbox();
-    await listenOn(trial, flags);
-    await trial.close();
-  }
   const sandbox = createSandbox({
-    state,
-    redirectUrl,
-    deterministic,
-    consoleHosts,
+    ...{ state, redirectUrl, deterministic, consoleHosts },
     seed: flags.seed && readFile('--seed', flags.seed, JSON.parse),
     onRequest: ({ at, method, path, params, status, msg, durationMs }) => {
       const time = new Date(at).toTimeString().slice(0, 8);
@@ -113,15 +76,13 @@ async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
   });
   // The option `redirectUrl` is for the first app only. Apps that have a redirect URL keep it.
   for (const { app_id, redirect_url } of sandbox.data.apps) {
-    if (redirect_url) continue;
-    sandbox.data.setRedirectUrl(app_id, redirectUrl ?? DEFAULT_REDIRECT);
+    if (!redirect_url) sandbox.data.setRedirectUrl(app_id, redirectUrl ?? DEFAULT_REDIRECT);
   }
   Object.assign(sandbox.dialect, readSwitches(flags.dialect, 'dialect.'));
   for (const [name, value] of Object.entries(readSwitches(flags.fault, 'faults.'))) {
     const [key = '', scope] = name.split(/@(.*)/s);
-    Object.assign(scope ? sandbox.faults.at(scope as FaultScope) : sandbox.faults, {
-      [key]: value,
-    });
+    const faults = scope ? sandbox.faults.at(scope as FaultScope) : sandbox.faults;
+    Object.assign(faults, { [key]: value });
   }
   return sandbox;
 }
@@ -134,16 +95,12 @@ const listenOn = (sandbox: Sandbox, { port = '4000', host = '127.0.0.1' }: Flags
         '--port must be a whole number from 0 to 65535; 0 is any that is free',
       );
     }
-    if (['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL'].includes(code)) {
-      const advice = 'name an address of this machine';
-      throw new CommandError(`--host ${host} cannot be used (${code}); ${advice}`);
-    }
     const problem = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`;
-    const advice = 'choose another with --port, or 0 for any';
+    const advice = 'choose another with --port or --host; port 0 is any that is free';
     throw new CommandError(`Port ${port} of ${host} ${problem}; ${advice}`);
   });
 
-/** Lets a sandbox listen, and prints its settings and codes. The caller closes it, also after an error. */
+/** Lets a sandbox listen, and prints its settings, codes, and what to do next. */
 async function startSandbox(
   sandbox: Sandbox,
   flags: Flags,
@@ -151,24 +108,9 @@ async function startSandbox(
 ): Promise<void> {
   const { host = '127.0.0.1', saveEnv: envFile } = flags;
   const listening = await listenOn(sandbox, flags);
+  const { baseUrl } = listening;
   const names = ['baseUrl', 'apiKey', 'authUrl', 'appId', 'appSecret'] as const;
   const values = names.map((name) => [VARIABLES[name], listening[name]] as const);
-  printStart(sandbox, listening.baseUrl, values, io);
-  if (envFile !== undefined) saveEnv(envFile, values, io);
-  printNext(sandbox, listening.baseUrl, envFile !== undefined, io);
-  if (!isLoopback(host === '::1' ? '[::1]' : host)) {
-    const danger = 'can log in there as anybody, read its keys and change its data';
-    io.err(`Warning: the sandbox listens on ${host}. Anybody who reaches this machine ${danger}.`);
-  }
-  if (environment.NODE_ENV === 'production') {
-    const danger = 'its codes and keys are public, and it lets anybody in';
-    io.err(`Warning: NODE_ENV is production. The sandbox is for development: ${danger}.`);
-  }
-}
-
-type Variables = readonly (readonly [name: string, value: string])[];
-
-function printStart(sandbox: Sandbox, baseUrl: string, values: Variables, io: Io): void {
   const codes = sandbox.codes.map(({ code, kind, item_id, description }) => {
     return [code, kind, String(item_id), description];
   });
@@ -181,14 +123,14 @@ ${styleText('dim', `\nLogins lead back to ${sandbox.redirectUrl}`)}
 
 ${styleText('bold', 'Codes to try')}
 ${table(codes)}`);
-}
+  if (envFile !== undefined) saveEnv(envFile, values, io);
 
-/** What to do now, as the last thing of the start. */
-function printNext(sandbox: Sandbox, baseUrl: string, isSaved: boolean, io: Io): void {
-  const url = isSaved || baseUrl === DEFAULT_URL ? '' : ` --url ${baseUrl}`;
-  const code = sandbox.codes[0]?.code ?? 'CODE';
-  const rows = [
-    ...(isSaved ? [] : [['  give your app these settings', 'marketgate sandbox --save-env .env']]),
+  const url = envFile !== undefined || baseUrl === DEFAULT_URL ? '' : ` --url ${baseUrl}`;
+  const [[code = 'CODE'] = []] = codes;
+  const next = [
+    ...(envFile === undefined
+      ? [['  give your app these settings', 'marketgate sandbox --save-env .env']]
+      : []),
     ['  redeem a code in your app', code],
     ['  refund it', `marketgate sandbox refund ${code}${url}`],
     ['  let the service fail', `marketgate sandbox set errorRate=1${url}`],
@@ -196,42 +138,36 @@ function printNext(sandbox: Sandbox, baseUrl: string, isSaved: boolean, io: Io):
   ];
   io.out(`
 ${styleText('bold', 'Next, in another terminal')}
-${table(rows)}
+${table(next)}
 ${styleText('dim', '\nRequests are printed here as they come in. Ctrl+C ends it.')}`);
-}
 
-/** A line that reads back as this value: without quotes where that does, as with the keys of the default seed. */
-function lineOf(name: string, value: string): string {
-  const lines = ['', "'", '"', '`'].map((quote) => `${name}=${quote}${value}${quote}\n`);
-  const line = lines.find((each) => parseEnv(each)[name] === value);
-  if (line !== undefined) return line;
-  throw new CommandError(`--save-env: no line of a .env file can hold this ${name}`);
+  if (!isLoopback(host === '::1' ? '[::1]' : host)) {
+    const danger = 'can log in there as anybody, read its keys and change its data';
+    io.err(`Warning: the sandbox listens on ${host}. Anybody who reaches this machine ${danger}.`);
+  }
+  if (environment.NODE_ENV === 'production') {
+    const danger = 'its codes and keys are public, and it lets anybody in';
+    io.err(`Warning: NODE_ENV is production. The sandbox is for development: ${danger}.`);
+  }
 }
 
 /** Appends the variables that the file does not set. Changes no line of it. */
-function saveEnv(path: string, values: Variables, io: Io): void {
+function saveEnv(path: string, values: readonly (readonly [string, string])[], io: Io): void {
+  const text = existsSync(path) ? readFile('--save-env', path, String) : '';
+  const present = parseEnv(text);
+  const wanted = [...values, ['SESSION_SECRET', randomBytes(32).toString('hex')] as const];
+  const added = wanted.filter(([name]) => !present[name]);
+  const gap = text === '' || text.endsWith('\n') ? '' : '\n';
+  const lines = added.map(([name, value]) => `${name}=${value}\n`).join('');
   try {
-    const isThere = existsSync(path);
-    const bytes = isThere ? readFileSync(path) : Buffer.of();
-    const text = bytes.toString();
-    // Windows PowerShell writes UTF-16.
-    if (!isUtf8(bytes) || text.includes('\0')) {
-      throw new CommandError(`--save-env: ${path} is not UTF-8 text; save it as UTF-8`);
-    }
-    const present = parseEnv(text);
-    const wanted = [...values, ['SESSION_SECRET', randomBytes(32).toString('hex')] as const];
-    const added = wanted.filter(([name]) => !present[name]);
-    const gap = text === '' || text.endsWith('\n') ? '' : '\n';
-    const lines = added.map(([name, value]) => lineOf(name, value)).join('');
-    // The mode of appendFileSync is only that of a new file.
-    if (isThere && lines !== '') chmodSync(path, 0o600);
     appendFileSync(path, gap + lines, { mode: 0o600 });
-    io.out(`\nSaved to ${path}: ${added.map(([name]) => name).join(', ') || 'nothing new'}`);
-    const kept = values.filter(([name, value]) => present[name] && present[name] !== value);
-    const names = kept.map(([name]) => name).join(', ');
-    const advice = 'remove these lines to use the sandbox';
-    if (names) io.err(`Warning: ${path} keeps other values of ${names}; ${advice}.`);
   } catch (error) {
-    throw error instanceof CommandError ? error : fileError('--save-env', path, 'written', error);
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CommandError(`--save-env: ${path} cannot be written (${code})`);
   }
+  io.out(`\nSaved to ${path}: ${added.map(([name]) => name).join(', ') || 'nothing new'}`);
+  const kept = values.filter(([name, value]) => present[name] && present[name] !== value);
+  const names = kept.map(([name]) => name).join(', ');
+  const advice = 'remove these lines to use the sandbox';
+  if (names) io.err(`Warning: ${path} keeps other values of ${names}; ${advice}.`);
 }

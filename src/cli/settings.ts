@@ -37,7 +37,7 @@ export interface Settings extends Partial<Record<Name, string | undefined>> {
 
 /** The flags that `doctor` and `verify` share. */
 export type SettingFlags = { readonly allowInsecure?: boolean } & {
-  readonly [flag in 'baseUrl' | 'authUrl' | 'appId' | 'timeout' | 'env' | 'envFile']?: string;
+  readonly [flag in 'baseUrl' | 'authUrl' | 'appId' | 'timeout' | 'env']?: string;
 };
 
 /**
@@ -46,7 +46,7 @@ export type SettingFlags = { readonly allowInsecure?: boolean } & {
  * @throws CommandError that names the flag.
  */
 export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptions): Settings {
-  const { timeout = 10_000, allowInsecure = false, envFile, env = envFile, ...given } = flags;
+  const { timeout = 10_000, allowInsecure = false, env, ...given } = flags;
   if (!Number.isInteger(Number(timeout)) || Number(timeout) < 1) {
     throw new CommandError('--timeout must be a whole number of milliseconds');
   }

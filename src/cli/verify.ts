@@ -2,7 +2,6 @@ import { styleText } from 'node:util';
 import { isSupported } from '../check/purchase-check.js';
 import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
-import { wasUnreadable } from '../model/fields.js';
 import { isPurchaseCode, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
 import { CommandError, type Io, printable, printableJson, table } from './io.js';
 import { inVariables, required, type Settings } from './settings.js';
@@ -49,21 +48,15 @@ const REFUSED =
   'The service does not know this code, or the purchase was refunded, or the code belongs to another author.';
 
 function facts(purchase: Purchase): string {
-  const { item, license_type, price, currency, date, downloaded } = purchase;
+  const { item, price, currency, license_type, date, downloaded, supported_until } = purchase;
+  const hasEnded = supported_until !== undefined && !isSupported(purchase, Date.now());
   const rows = Object.entries({
     item: `${item.id} ${item.name ?? ''}`,
     license_type,
     price: price === undefined ? undefined : `${price} ${currency ?? ''}`,
     date,
-    support: supportOf(purchase),
-    downloaded: downloaded === undefined ? undefined : downloaded ? 'yes' : 'no',
-  }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+    supported_until: `${supported_until ?? 'none'}${hasEnded ? ' (over)' : ''}`,
+    downloaded,
+  }).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
   return `${styleText('green', 'Valid.')}\n${table(rows)}`;
-}
-
-function supportOf(purchase: Purchase): string {
-  const { supported_until } = purchase;
-  if (isSupported(purchase, Date.now())) return `until ${supported_until}`;
-  if (supported_until !== undefined) return `ended ${supported_until}`;
-  return wasUnreadable(purchase, 'supported_until') ? 'could not be read' : 'none';
 }

@@ -1,7 +1,14 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { DAY } from './clock.js';
 import type { SandboxContext } from './context.js';
-import { examine, findOrThrow, firstCredentials } from './data/sandbox-data.js';
+import {
+  examine,
+  findOrThrow,
+  firstCredentials,
+  type NewApp,
+  type NewItem,
+  type NewUser,
+} from './data/sandbox-data.js';
 import { parseOrThrow, RECORDS } from './data/schema.js';
 import { callbackUrl } from './login-api/oauth.js';
 import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
@@ -19,12 +26,13 @@ export interface Action {
   readonly run: (context: SandboxContext, given: unknown) => unknown;
 }
 
+type Shape = Readonly<Record<string, z.ZodMiniType>>;
+
 /** A form and the command line send text: a number, a list or a yes becomes what its field takes. */
-function typed(shape: z.ZodRawShape, given: unknown): unknown {
+function typed(shape: Shape, given: unknown): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
   const read = ([name, value]: [string, unknown]): [string, unknown] => {
-    const schema = shape[name] as z.ZodType | undefined;
-    if (typeof value !== 'string' || !schema || schema.safeParse(value).success)
+    if (typeof value !== 'string' || shape[name]?.safeParse(value).success !== false)
       return [name, value];
     try {
       return [name, JSON.parse(value)];
@@ -35,42 +43,25 @@ function typed(shape: z.ZodRawShape, given: unknown): unknown {
   return Object.fromEntries(Object.entries(given).map(read));
 }
 
-function action<S extends z.ZodRawShape>(
+function action<S extends Shape>(
   about: string,
   shape: S,
-  run: (context: SandboxContext, given: z.infer<z.ZodObject<S>>) => unknown,
+  run: (context: SandboxContext, given: z.infer<z.ZodMiniObject<S>>) => unknown,
   isReading = false,
 ): Action {
-  const isOptional = (name: string) => (shape[name] as z.ZodType).safeParse(undefined).success;
+  const fields = Object.entries(shape).map(([name, type]) =>
+    type.safeParse(undefined).success ? `${name}?` : name,
+  );
+  const schema = z.strictObject(shape);
   return {
-    about,
-    fields: Object.keys(shape).map((name) => (isOptional(name) ? `${name}?` : name)),
-    isReading,
+    ...{ about, fields, isReading },
     run: (context, given) =>
-      run(context, parseOrThrow(z.strictObject(shape), typed(shape, given), 'fields') as never),
+      run(context, parseOrThrow(schema, typed(shape, given), 'fields') as never),
   };
 }
 
 const reading = (about: string, run: (context: SandboxContext) => unknown): Action =>
   action(about, {}, run, true);
-
-const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY };
-
-/** `90s`, `-1d`, or a number of milliseconds. */
-const duration = z.union([
-  z.number(),
-  z
-    .string()
-    .regex(/^-?\d+(\.\d+)?(ms|s|m|h|d)$/, 'expected a duration as in 90s, 1h or -1d')
-    .transform((text) => {
-      const [, count, unit] = /^(.+?)([a-z]+)$/.exec(text) ?? [];
-      return Number(count) * UNITS[unit as keyof typeof UNITS];
-    }),
-]);
-
-/** A code with what the service answers for it now. */
-const codeNow = ({ data, clock }: SandboxContext, code: string) =>
-  examine(data, findOrThrow(data.purchases, 'purchase_code', code), clock.now()).code;
 
 /** Does something to a purchase, and tells what its code is then. */
 const toPurchase = (about: string, change: (context: SandboxContext, code: string) => void) =>
@@ -79,8 +70,32 @@ const toPurchase = (about: string, change: (context: SandboxContext, code: strin
     return codeNow(context, purchase_code);
   });
 
-const { purchases, items, users, apps } = RECORDS;
-const { purchase_code: ownCode, item_id, supported_until, ...sold } = purchases;
+/** A code with what the service answers for it now. */
+const codeNow = ({ data, clock }: SandboxContext, code: string) =>
+  examine(data, findOrThrow(data.purchases, 'purchase_code', code), clock.now()).code;
+
+/** The fields of a new record, of which only one must be given. */
+function newRecord(part: keyof typeof RECORDS, required: string): Shape {
+  const { [required]: first = z.string(), ...others }: Shape = RECORDS[part].shape;
+  const optional = Object.entries(others).map(([name, type]) => [name, z.optional(type)]);
+  return { [required]: first, ...Object.fromEntries(optional) };
+}
+
+const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY };
+const DURATION = /^(-?\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
+
+/** `90s`, `-1d`, or a number of milliseconds. */
+const duration = z.union([
+  z.number(),
+  z.string().check(z.regex(DURATION, 'expected a duration as in 90s, 1h or -1d')),
+]);
+
+function millisecondsOf(given: string | number): number {
+  const [, count, unit] = DURATION.exec(String(given)) ?? [];
+  return unit ? Number(count) * UNITS[unit as keyof typeof UNITS] : Number(given);
+}
+
+const { purchase_code, item_id, supported_until, ...sold } = RECORDS.purchases.shape;
 
 /**
  * Every action, by its name: a form of the console, `POST /sandbox/api/NAME` and `marketgate sandbox NAME` are the same.
@@ -89,8 +104,8 @@ const { purchase_code: ownCode, item_id, supported_until, ...sold } = purchases;
 export const ACTIONS: Readonly<Record<string, Action>> = {
   'accept-login': action(
     'accept a login for a user: gives the callback URL with its auth_key',
-    { user_id: z.string(), app_id: z.string().optional(), state: z.string().optional() },
-    (context, { user_id, app_id = firstCredentials(context.data).appId, state }) => ({
+    { user_id: z.string(), app_id: z.optional(z.string()), state: z.optional(z.string()) },
+    (context, { user_id, app_id, state }) => ({
       url: acceptLogin(context, user_id, app_id, state),
     }),
   ),
@@ -98,17 +113,17 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     'sell an item: gives a new code; support is ahead, over or none',
     {
       item_id,
-      support: z.enum(['ahead', 'over', 'none']).optional(),
-      supported_until: supported_until.nullable(),
-      ...z.object({ purchase_code: ownCode, ...sold }).partial().shape,
+      support: z.optional(z.enum(['ahead', 'over', 'none'])),
+      supported_until: z.nullable(supported_until),
+      ...z.partial(z.object({ purchase_code, ...sold })).shape,
     },
     (context, { support, ...fields }) => {
       const over = { supported_until: context.clock.now() - DAY };
-      const { purchase_code } = context.data.addPurchase({
+      const sale = context.data.addPurchase({
         ...fields,
         ...(support === 'none' ? { supported_until: null } : support === 'over' ? over : {}),
       });
-      return codeNow(context, purchase_code);
+      return codeNow(context, sale.purchase_code);
     },
   ),
   renew: toPurchase('renew the support of a purchase for half a year', ({ data }, code) =>
@@ -124,61 +139,41 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
   ),
   'add-user': action(
     'add somebody who can log in',
-    { user_name: users.user_name, ...z.object(users).partial().omit({ user_name: true }).shape },
-    ({ data }, fields) => data.addUser(fields),
-  ),
-  'remove-user': action(
-    'remove a user, whose tokens then answer []',
-    { user_id: z.string() },
-    ({ data }, { user_id }) => data.removeUser(user_id),
+    newRecord('users', 'user_name'),
+    ({ data }, fields) => data.addUser(fields as unknown as NewUser),
   ),
   'add-app': action(
     'register an app: gives its app_id and app_secret',
-    { name: apps.name, ...z.object(apps).partial().omit({ name: true }).shape },
-    ({ data }, fields) => data.addApp(fields),
+    newRecord('apps', 'name'),
+    ({ data }, fields) => data.addApp(fields as unknown as NewApp),
   ),
   'set-redirect': action(
     'set where the logins of an app lead back to; without a URL, nowhere',
-    { app_id: z.string(), redirect_url: z.string().optional() },
+    { app_id: z.string(), redirect_url: z.optional(z.string()) },
     ({ data }, { app_id, redirect_url }) =>
       data.setRedirectUrl(app_id, redirect_url?.trim() || undefined),
   ),
   'add-item': action(
     'add an item to the catalogue',
-    { name: items.name, ...z.object(items).partial().omit({ name: true }).shape },
-    ({ data }, fields) => data.addItem(fields),
-  ),
-  'delete-item': action(
-    'take an item out of the catalogue; its purchases stay valid',
-    { item_id },
-    ({ data }, fields) => data.deleteItem(fields.item_id),
+    newRecord('items', 'name'),
+    ({ data }, fields) => data.addItem(fields as unknown as NewItem),
   ),
   'rotate-key': action(
     'make a new api_key for a workspace: the old one is rejected',
     { workspace: z.string() },
     ({ data }, { workspace }) => ({ api_key: data.rotateApiKey(workspace) }),
   ),
-  'revoke-key': action(
-    'leave a workspace without an api_key',
-    { workspace: z.string() },
-    ({ data }, { workspace }) => data.revokeApiKey(workspace),
-  ),
-  'revoke-token': action(
-    'end an access_token',
-    { access_token: z.string() },
-    ({ data }, { access_token }) => data.revokeToken(access_token),
-  ),
   clock: action(
     'move the clock by a duration as in 1h or -30d, or to a time; reset=true sets it right; without any, read it',
     {
-      advance: duration.optional(),
-      set: z.iso.datetime({ offset: true }).optional(),
-      reset: z.boolean().optional(),
+      advance: z.optional(duration),
+      set: z.optional(z.iso.datetime({ offset: true })),
+      reset: z.optional(z.boolean()),
     },
     ({ clock }, { advance, set, reset }) => {
       if (reset) clock.reset();
       if (set !== undefined) clock.set(Date.parse(set));
-      if (advance !== undefined) clock.advance(advance);
+      if (advance !== undefined) clock.advance(millisecondsOf(advance));
       return { now: new Date(clock.now()).toISOString() };
     },
   ),
@@ -194,7 +189,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
   },
   reset: action(
     'reset switches by name, or all of: faults, dialect, data, clock, requests; without names, all switches',
-    { names: z.array(z.string()).optional() },
+    { names: z.optional(z.array(z.string())) },
     (context, { names = ['faults', 'dialect'] }) => {
       const others: Record<string, () => void> = {
         data: () => context.data.reset(),
@@ -226,7 +221,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
 export function acceptLogin(
   context: SandboxContext,
   userId: string,
-  appId: string,
+  appId = firstCredentials(context.data).appId,
   state?: string,
 ): string {
   const app = findOrThrow(context.data.apps, 'app_id', appId);

@@ -59,7 +59,7 @@ export function createApp(context: SandboxContext): Express {
   app.use(loginApiRouter(context));
   app.use(consoleRouter(context));
   app.use(apiRouter(context));
-  app.use(mediaRouter(context));
+  app.use(mediaRouter());
   app.get('/', (_req, res) => sendPage(res, homePage(context.data.items)));
   app.get('/preview/:id', (req, res, next) => {
     const item = context.data.items.find(({ id }) => String(id) === req.params.id);

@@ -1,76 +1,122 @@
+import { pipeline, Readable } from 'node:stream';
 import type { RequestHandler, Response } from 'express';
-import { faultsOf, sendErrorPage } from './answer.js';
+import { html } from '../html.js';
 import type { SandboxContext } from './context.js';
 import { interfaceOf } from './request.js';
-import { FAULTS, type FaultSettings, faultsInForce } from './switches.js';
+import { faultsOn, putBack, type ScopedFaults } from './switches.js';
 
-/** Spreads values over a range evenly, in the same order each time. */
-const GOLDEN_RATIO = 0.618_034;
+/** What PHP prints into an answer when warnings are not turned off on the server. */
+export const WARNING_TEXT =
+  '<br />\n<b>Warning</b>:  Undefined array key "lang" in <b>/srv/app/bootstrap.php</b> on line <b>112</b><br />\n';
+
+export const BOM = '\uFEFF';
+const HTML = 'text/html; charset=utf-8';
+const SLOW_INTERVAL = 50;
+const BLANKS = Buffer.alloc(64 * 1024, ' ');
 
 /**
- * Carries out the faults that happen instead of the service's work, in this order: latency, hang,
- * redirect, rateLimit, errorRate, html. `sendAnswer` carries out the others.
+ * Carries out the faults that happen instead of the service's work, in this order: latency, hang, redirect, rateLimit,
+ * errorRate, html. `sendAnswer` carries out the others.
  */
-export function faultsBeforeAnswer({ faults, clock, counted }: SandboxContext): RequestHandler {
-  /** Whether one of the scopes that a request is in has its turn to fail. Counts the request there. */
-  const isFailingIn = (scope: string, errorRate: number): boolean => {
-    const due = (counted.errorsDue.get(scope) ?? 0) + errorRate;
+export function faultsBeforeAnswer({
+  faultScopes,
+  counts,
+  change,
+}: SandboxContext): RequestHandler {
+  /** Whether a request of a scope has its turn to fail. Counts it there. */
+  const isFailingIn = (scope: string, { errorRate = 0 }: Partial<ScopedFaults>): boolean => {
+    const due = (counts.errors.get(scope) ?? 0) + errorRate;
     const isFailing = due >= 1 - 1e-9;
-    counted.errorsDue.set(scope, isFailing ? due - 1 : due);
+    counts.errors.set(scope, isFailing ? due - 1 : due);
     return isFailing;
   };
   return (req, res, next) => {
-    const isHit = [undefined, req.path, interfaceOf(req.path)].includes(faults.only);
-    const hits = faultsInForce(faults, [interfaceOf(req.path), req.path]).filter(
-      ({ scope, on: { only, times, ...others } }) =>
-        (scope !== '' || isHit) && Object.keys(others).length > 0,
-    );
-    if (hits.length === 0) return next();
-    const settings: Readonly<FaultSettings> = Object.assign(
-      Object.fromEntries(Object.entries(FAULTS).map(([key, { initial }]) => [key, initial])),
+    const hits = ['', interfaceOf(req.path), req.path].flatMap((scope) => {
+      const faults = faultScopes.get(scope);
+      const { times, ...on } = faults ? faultsOn(faults) : {};
+      return faults && Object.keys(on).length > 0 ? [{ scope, faults, times, on }] : [];
+    });
+    const { latency = 0, ...faults }: Partial<ScopedFaults> = Object.assign(
+      {},
       ...hits.map(({ on }) => on),
     );
-    // All of them count, so no `some`; and before `times` clears them, which starts the count again.
-    const failing = hits.map(({ scope, on }) => isFailingIn(scope, on.errorRate ?? 0));
-    const isFailing = failing.includes(true);
-    for (const { set, on } of hits) {
-      if (on.times === 1) for (const name of Object.keys(set)) Reflect.deleteProperty(set, name);
-      else if (on.times !== undefined) set.times = on.times - 1;
+    // All of them count, so no `some`.
+    const isFailing = hits.map(({ scope, on }) => isFailingIn(scope, on)).includes(true);
+    for (const { faults: hit, times } of hits) {
+      if (times === 1) change(() => putBack(hit));
+      else if (times !== undefined) hit.times = times - 1;
     }
-    faultsOf.set(res, settings);
+    res.locals.faults = faults;
     const proceed = (): void => {
-      const { redirect, rateLimit } = settings;
-      if (settings.hang) {
+      if (faults.hang) {
         // No answer, and no timer either: only the caller or close() ends this.
-      } else if (redirect !== false) {
-        const { location = 'https://elsewhere.example/', status = 302 } =
-          redirect === true ? {} : typeof redirect === 'string' ? { location: redirect } : redirect;
-        res.writeHead(status, { Location: location }).end();
-      } else if (rateLimit !== false) {
-        refuseForNow(res, rateLimit, clock.now());
+      } else if (faults.redirect) {
+        const status = faults.redirect === true ? 302 : faults.redirect;
+        res.writeHead(status, { Location: 'https://elsewhere.example/' }).end();
+      } else if (faults.rateLimit !== undefined) {
+        res.setHeader('Retry-After', faults.rateLimit === true ? 30 : Number(faults.rateLimit));
+        sendErrorPage(res, 429, '429 Too Many Requests', 'Please slow down.');
       } else if (isFailing) {
         sendErrorPage(res, 500, 'Internal Server Error', 'Whoops, something went wrong.');
-      } else if (settings.html) {
+      } else if (faults.html) {
         sendErrorPage(res, 200, 'Down for maintenance', 'We will be back in a few minutes.');
       } else {
         next();
       }
     };
-    if (settings.latency === 0) return proceed();
-    const [least, most] = [settings.latency].flat() as [number, number?];
-    const share = (++counted.delays * GOLDEN_RATIO) % 1;
-    const timer = setTimeout(proceed, least + ((most ?? least) - least) * share);
+    if (latency === 0) return proceed();
+    const [least, most] = typeof latency === 'number' ? [latency, latency] : latency;
+    const timer = setTimeout(proceed, least + Math.random() * (most - least));
     // The caller can hang up, or the sandbox close, during the wait.
     res.once('close', () => clearTimeout(timer));
   };
 }
 
-function refuseForNow(res: Response, fault: FaultSettings['rateLimit'], now: number): void {
-  const { retryAfter = 30, form = 'seconds' } =
-    typeof fault === 'object' ? fault : typeof fault === 'number' ? { retryAfter: fault } : {};
-  // A date only means something next to the sender's own time, so that is sent too.
-  res.setHeader('Date', new Date(now).toUTCString());
-  const until = new Date(now + retryAfter * 1000).toUTCString();
-  res.setHeader('Retry-After', form === 'seconds' ? retryAfter : until);
-  sendErrorPage(res, 429, '429 Too Many Requests', 'Please slow down.');
+/** The bare HTML page that web servers and frameworks answer with when they have nothing better. */
+export function sendErrorPage(res: Response, status: number, title: string, text: string): void {
+  const head = html`<head><meta charset="utf-8"><title>${title}</title></head>`;
+  const page = html`<!doctype html>\n<html lang="en">${head}<body><h1>${title}</h1><p>${text}</p></body></html>`;
+  sendAnswer(res, status, page.toString(), HTML);
+}
+
+/** Sends what an API endpoint answers, changed by the faults of its request. */
+export function sendAnswer(
+  res: Response,
+  status: number,
+  body: string,
+  contentType = 'application/json',
+): void {
+  // The body of a HEAD goes nowhere, so nothing would slow down what writes an endless one.
+  const isHead = res.req.method === 'HEAD';
+  const faults: Partial<ScopedFaults> = isHead ? {} : (res.locals.faults ?? {});
+  res.locals.answer = body;
+  res.statusCode = status;
+  res.setHeader('Content-Type', contentType);
+  res.setHeader('Cache-Control', 'no-store');
+  const ahead = `${faults.bom ? BOM : ''}${faults.warnings ? WARNING_TEXT : ''}`;
+  const whole = Buffer.from(ahead + body);
+  const half = whole.subarray(0, Math.floor(whole.length / 2));
+  if (faults.endless) {
+    res.write(whole);
+    if (faults.endless === 'slow') {
+      const timer = setInterval(() => res.write(' '), SLOW_INTERVAL);
+      res.once('close', () => clearInterval(timer));
+    } else {
+      // No faster than they are read. Blanks after a JSON value are legal, so size is the only thing wrong.
+      pipeline(Readable.from(blanks()), res, () => undefined);
+    }
+    return;
+  }
+  res.setHeader('Content-Length', faults.truncated ? half.length : whole.length);
+  if (faults.reset) {
+    res.write(half);
+    // A reset at once could overtake the first half, and would not be in the middle of anything.
+    setTimeout(() => res.socket?.resetAndDestroy(), 10);
+  } else {
+    res.end(faults.truncated ? half : whole);
+  }
+}
+
+function* blanks(): Generator<Buffer> {
+  for (;;) yield BLANKS;
 }

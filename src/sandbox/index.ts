@@ -22,8 +22,6 @@ export { createSandbox, type Sandbox, type SandboxListening } from './sandbox.js
 export type { SandboxSnapshot } from './state.js';
 export type {
   FaultScope,
-  RateLimitFault,
-  RedirectFault,
   SandboxDialect,
   SandboxFaults,
   ScopedFaults,

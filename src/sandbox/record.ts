@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { SandboxClock } from './clock.js';
 import { bodyParameters, interfaceOf, queryParameters, type SandboxInterface } from './request.js';
 
@@ -35,19 +35,18 @@ export interface SandboxRequest {
 
 const REDACTED = '[redacted]';
 
-/** Parameter names that carry secrets on either interface or on the sandbox's own pages. */
+/** Parameter names that carry secrets on either API or on the sandbox's own pages. */
 const SECRET_NAME = /key|secret|token|code|pass|auth|cookie|attempt|session/i;
 
 /** Secrets also turn up in the wrong place: key-like words, UUIDs, anything long without a blank. */
-const SECRET_SHAPE = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}|[\w~+/=-]{24,}/i;
+const SECRET_SHAPE = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}|[\w~+/=-]{24,}|.{101}/is;
 
-const redacted = (text: string): string =>
-  SECRET_SHAPE.test(text) || text.length > 100 ? REDACTED : text;
+const redacted = (text: string): string => (SECRET_SHAPE.test(text) ? REDACTED : text);
 
 /** A part of a path, with a secret also where it is percent-encoded. */
 function redactedPart(part: string): string {
   try {
-    return redacted(decodeURIComponent(part)) === REDACTED ? REDACTED : part;
+    return SECRET_SHAPE.test(decodeURIComponent(part)) ? REDACTED : part;
   } catch {
     return REDACTED;
   }
@@ -70,22 +69,27 @@ const redactedFields = (fields: object): Record<string, string> =>
 const MAX_ANSWER = 16_384;
 
 /** The body of an answer without secrets: JSON, or how long it was. */
-function redactedAnswer(body: string): unknown {
+function redactedAnswer(body: unknown): unknown {
+  if (typeof body !== 'string') return undefined;
   const length = `${body.length} characters`;
   if (body.length > MAX_ANSWER) return length;
   try {
     // A URL is no secret, however long: no answer has one with a secret in it.
-    return JSON.parse(body, (name, value) => {
-      if (typeof value !== 'string' || /^https?:/.test(value)) return value;
-      return redactedValue(name, value);
-    });
+    return JSON.parse(body, (name, value) =>
+      typeof value !== 'string' || /^https?:/.test(value) ? value : redactedValue(name, value),
+    );
   } catch {
     return length;
   }
 }
 
-/** Reads all getters, so that the copy does not change any more. */
-const copyOf = (request: SandboxRequest): SandboxRequest => ({ ...request });
+/** The fields of a body, or what body it was that no endpoint reads. */
+function redactedBody(req: Request): SandboxRequest['body'] {
+  const fields = bodyParameters(req);
+  if (Object.keys(fields).length > 0) return redactedFields(fields);
+  const { 'content-type': type = 'no content type', 'content-length': length } = req.headers;
+  return Number(length) > 0 ? redacted(`not read: ${length} bytes, ${type}`) : undefined;
+}
 
 /**
  * Records the requests that one sandbox gets, newest last, the oldest dropped beyond 1,000.
@@ -94,68 +98,44 @@ const copyOf = (request: SandboxRequest): SandboxRequest => ({ ...request });
  */
 export function createRecord(
   clock: SandboxClock,
-  onChange: () => void,
   onRequest: (request: SandboxRequest) => void = () => {},
 ) {
-  const requests: SandboxRequest[] = [];
+  /** Each gives a request as it is now: a client can see an answer before it has ended here. */
+  const requests: (() => SandboxRequest)[] = [];
 
   /** Records every request as it comes in, except those of the console and of the API of the sandbox. */
   const recordRequest: RequestHandler = (req, res, next) => {
     // They show the record, and their fields carry secrets.
     if (/^\/sandbox\/(console|api)(\/|$)/i.test(req.path)) return next();
-    const startedAt = performance.now();
+    const [at, startedAt] = [clock.now(), performance.now()];
+    const path = req.path.split('/').map(redactedPart).join('/');
+    const part = interfaceOf(req.path);
     let endedAt: number | undefined;
-    const request: SandboxRequest = {
-      at: clock.now(),
+    const now = (): SandboxRequest => ({
+      at,
       method: req.method,
-      path: req.path.split('/').map(redactedPart).join('/'),
-      interface: interfaceOf(req.path),
-      // The rest is read when asked for: a client can see an answer before it has ended here.
-      get status() {
-        return res.headersSent ? res.statusCode : 0;
-      },
-      get msg() {
-        return res.locals.msg as string | undefined;
-      },
-      get params() {
-        return redactedFields({ ...queryParameters(req), ...bodyParameters(req) });
-      },
-      get body() {
-        const fields = bodyParameters(req);
-        if (Object.keys(fields).length > 0) return redactedFields(fields);
-        const { 'content-type': type = 'no content type', 'content-length': length } = req.headers;
-        return Number(length) > 0 ? redacted(`not read: ${length} bytes, ${type}`) : undefined;
-      },
-      get answer() {
-        const { answer } = res.locals;
-        return typeof answer === 'string' ? redactedAnswer(answer) : undefined;
-      },
-      get isOpen() {
-        return endedAt === undefined;
-      },
-      get durationMs() {
-        return Math.round(((endedAt ?? performance.now()) - startedAt) * 10) / 10;
-      },
-    };
-    requests.push(request);
+      path,
+      interface: part,
+      status: res.headersSent ? res.statusCode : 0,
+      msg: res.locals.msg,
+      params: redactedFields({ ...queryParameters(req), ...bodyParameters(req) }),
+      body: redactedBody(req),
+      answer: redactedAnswer(res.locals.answer),
+      isOpen: endedAt === undefined,
+      durationMs: Math.round(((endedAt ?? performance.now()) - startedAt) * 10) / 10,
+    });
+    requests.push(now);
     if (requests.length > MAX_RECORDS) requests.shift();
     res.once('close', () => {
       endedAt = performance.now();
-      onChange();
-      try {
-        onRequest(copyOf(request));
-      } catch (error) {
-        // As an uncaught exception it would end the process.
-        console.error('marketgate/sandbox: onRequest failed:', error);
-      }
+      onRequest(now());
     });
-    onChange();
     next();
   };
 
-  const clear = (): void => {
-    requests.length = 0;
-    onChange();
+  return {
+    recordRequest,
+    clear: () => requests.splice(0),
+    list: () => requests.map((now) => now()),
   };
-  return { recordRequest, clear, list: (): SandboxRequest[] => requests.map(copyOf) };
 }

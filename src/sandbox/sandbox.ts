@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIP } from 'node:net';
 import type { Express } from 'express';
 import { acceptLogin } from './actions.js';
 import { createApp } from './app.js';
 import type { SandboxClock } from './clock.js';
+import { hostnameOf } from './console/guard.js';
 import { createContext, type SandboxContext, type SandboxOptions } from './context.js';
 import {
   examine,
@@ -97,10 +98,7 @@ export class Sandbox {
     userId: string,
     options: { appId?: string | undefined; state?: string | undefined } = {},
   ): string {
-    const unknown = Object.keys(options).find((name) => !['appId', 'state'].includes(name));
-    if (unknown !== undefined) throw new TypeError(`acceptLogin: there is no option "${unknown}"`);
-    const { appId = firstCredentials(this.data).appId, state } = options;
-    return acceptLogin(this.#context, userId, appId, state);
+    return acceptLogin(this.#context, userId, options.appId, options.state);
   }
 
   /** The data and the switches as they are now, as JSON. Not in it: the clock, logins, requests. */
@@ -131,13 +129,14 @@ export class Sandbox {
     }
     const server = createServer(this.app).listen(port, host);
     this.#server = server;
-    const closed = new AbortController();
-    server.once('close', () => closed.abort());
-    await once(server, 'listening', { signal: closed.signal }).catch((error: unknown) => {
-      if (this.#server === server) this.#server = undefined;
-      throw closed.signal.aborted ? new Error('The sandbox was closed before it listened.') : error;
+    const closed = once(server, 'close').then(() => {
+      throw new Error('The sandbox was closed before it listened.');
     });
-    this.#context.listensOn.host = host;
+    await Promise.race([once(server, 'listening'), closed]).catch((error: unknown) => {
+      if (this.#server === server) this.#server = undefined;
+      throw error;
+    });
+    if (isIP(host) === 0) this.#context.consoleHosts.add(hostnameOf(host));
     const origin = `http://${urlHost(host)}:${(server.address() as AddressInfo).port}`;
     return {
       baseUrl: origin,
@@ -149,7 +148,6 @@ export class Sandbox {
 
   /** Stops at once, whatever is still open. */
   async close(): Promise<void> {
-    this.#context.live.close();
     const server = this.#server;
     this.#server = undefined;
     if (!server) return;

@@ -24,7 +24,7 @@ function actionOf(name = ''): Action {
   return found;
 }
 
-/** The console page, its live events, and its forms: each posts the fields of one action. */
+/** The console page, and its forms: each posts the fields of one action. */
 export function consoleRouter(context: SandboxContext): Router {
   const router = express.Router();
   router.use(ownSiteOnly(context));
@@ -32,7 +32,6 @@ export function consoleRouter(context: SandboxContext): Router {
     const policy = "script-src 'self'; connect-src 'self'; form-action 'self'";
     sendHtml(res, consolePage(context, originOf(req)).toString(), policy);
   });
-  router.get('/events', context.live.serve);
   router.get('/script.js', (_req, res) => {
     res.set({ 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-cache' });
     res.type('js').send(SCRIPT);

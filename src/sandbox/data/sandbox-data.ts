@@ -1,45 +1,37 @@
-import type { z } from 'zod';
+import type * as z from 'zod/mini';
 import { DAY, type SandboxClock, timestamp } from '../clock.js';
 import {
   parseOrThrow,
+  RECORDS,
   redirectUrl,
+  refuseRepeats,
   type SandboxSeed,
   type SeedApp,
   type SeedItem,
   type SeedPurchase,
   type SeedUser,
   type SeedWorkspace,
-  seedSchema,
-  UNIQUE,
 } from './schema.js';
 
 /** Half a year of support, as most marketplaces sell it. */
 const SUPPORT = 182 * DAY;
 
 /** What {@link SandboxData.addPurchase} needs to know; the rest is filled in. */
-export type NewPurchase = {
-  [K in keyof Omit<SeedPurchase, 'supported_until' | 'item_id'>]?: SeedPurchase[K] | undefined;
-} & {
+export interface NewPurchase extends Partial<Omit<SeedPurchase, 'supported_until'>> {
   /** The item it is for. */
   item_id: number;
   /** Absent: half a year from now. `null`: no support. */
   supported_until?: string | number | Date | null | undefined;
-};
+}
 
 /** What {@link SandboxData.addItem} needs to know; the rest is filled in. */
-export interface NewItem extends Partial<SeedItem> {
-  name: string;
-}
+export type NewItem = Partial<SeedItem> & Pick<SeedItem, 'name'>;
 
 /** What {@link SandboxData.addUser} needs to know; the rest is filled in. */
-export interface NewUser extends Partial<SeedUser> {
-  user_name: string;
-}
+export type NewUser = Partial<SeedUser> & Pick<SeedUser, 'user_name'>;
 
 /** What {@link SandboxData.addApp} needs to know; the rest is filled in. */
-export interface NewApp extends Partial<SeedApp> {
-  name: string;
-}
+export type NewApp = Partial<SeedApp> & Pick<SeedApp, 'name'>;
 
 /** An instant as the service writes it; nothing for `null`. */
 function instant(when: string | number | Date | null | undefined): string | undefined {
@@ -104,9 +96,6 @@ const uuidOf = (hex: string): string =>
 const nextId = (ids: readonly unknown[]): number =>
   Math.max(0, ...ids.map(Number).filter(Number.isSafeInteger)) + 1;
 
-const same = (one: object, other: object, field: string): boolean =>
-  Reflect.get(one, field) === Reflect.get(other, field);
-
 /** Without the fields that are `undefined`, so that they do not replace what is filled in. */
 const given = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
@@ -157,7 +146,7 @@ export class SandboxData {
     const now = this.#parts.clock.now();
     const { supported_until: until = now + SUPPORT, ...rest } = fields;
     const sold = { purchase_code: uuidOf(this.#parts.draw(16)), ...given(rest) };
-    const purchase = newPurchase(item, now, sold as SeedPurchase);
+    const purchase = newPurchase(item, now, sold);
     return this.#add('addPurchase', 'purchases', { ...purchase, supported_until: instant(until) });
   }
 
@@ -236,7 +225,8 @@ export class SandboxData {
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */
   setRedirectUrl(appId: string, url: string | undefined): void {
     const app = findOrThrow(this.apps, 'app_id', appId);
-    this.#change(app, { redirect_url: parseOrThrow(redirectUrl.optional(), url, 'redirectUrl') });
+    if (url !== undefined) parseOrThrow(redirectUrl, url, 'redirectUrl');
+    this.#change(app, { redirect_url: url });
   }
 
   /** Removes a user: get_user_info answers `[]` for tokens that are still alive (field notes). */
@@ -248,18 +238,18 @@ export class SandboxData {
 
   /** Ends an access_token before its hour has passed: it reads "invalid access_token". */
   revokeToken(accessToken: string): void {
-    this.#parts.change(() => this.#parts.credentials.revokeToken(accessToken));
+    this.#parts.credentials.revokeToken(accessToken);
   }
 
   /** Puts everything back as it was at the start, except where logins lead back to. Ends all logins. */
   reset(): void {
-    const { seed, freshSeed, credentials, change } = this.#parts;
-    const { apps, ...others } = freshSeed();
-    for (const app of apps) {
+    const { seed, freshSeed, credentials } = this.#parts;
+    const fresh = freshSeed();
+    for (const app of fresh.apps) {
       const { redirect_url } = this.apps.find(({ app_id }) => app_id === app.app_id) ?? app;
       Object.assign(app, { redirect_url });
     }
-    change(() => Object.assign(seed, { apps, ...others }));
+    this.#change(seed, fresh);
     credentials.clear();
   }
 
@@ -268,15 +258,11 @@ export class SandboxData {
     part: P,
     fields: object,
   ): SandboxSeed[P][number] {
-    const schema = seedSchema.shape[part].element as z.ZodType<SandboxSeed[P][number]>;
+    const schema = RECORDS[part] as unknown as z.ZodMiniType<SandboxSeed[P][number]>;
     const record = parseOrThrow(schema, given(fields), method);
-    const { seed, change } = this.#parts;
-    const records = seed[part] as SandboxSeed[P][number][];
-    for (const [of, field] of UNIQUE) {
-      const isTaken = of === part && records.some((each) => same(each, record, field));
-      if (isTaken) throw new TypeError(`${method}.${field}: given twice`);
-    }
-    change(() => records.push(record));
+    const records = this.#parts.seed[part] as SandboxSeed[P][number][];
+    refuseRepeats(part, [...records, record], method);
+    this.#parts.change(() => records.push(record));
     return record;
   }
 
@@ -320,13 +306,12 @@ const STATES = [
 
 /** What the service answers for a purchase under the first workspace's key, as the records are now. */
 export function examine(data: SandboxData, purchase: Readonly<SeedPurchase>, now: number) {
-  const { purchase_code: code, kind, item_id, license_type, supported_until: until } = purchase;
+  const { purchase_code, kind, item_id, license_type, supported_until: until } = purchase;
   const item = data.items.find(({ id }) => id === item_id);
   const isValid = !purchase.void && item?.workspace === data.workspaces[0]?.id;
   const isSupported = isValid && until !== undefined && Date.parse(until) > now;
   const support = isSupported ? 'supported' : until === undefined ? 'unsupported' : 'support-over';
   const state = purchase.void ?? (isValid ? support : 'other-workspace');
-  const badge = purchase.void || STATES.includes(kind) ? state : kind;
   const describe = (): string => {
     if (purchase.void) return `Was ${purchase.void}: the service calls it invalid.`;
     if (!isValid) return 'Of another workspace: invalid under the first one’s key.';
@@ -335,7 +320,10 @@ export function examine(data: SandboxData, purchase: Readonly<SeedPurchase>, now
     const how = isSupported ? ', with support until' : '; support ended on';
     return `Valid${how} ${until.slice(0, 10)}${end}`;
   };
-  const description = describe();
-  const sold = { code, kind, item_id, item_name: item?.name ?? '', license_type, description };
-  return { code: sold satisfies SandboxCode, badge, isValid, isSupported };
+  const code: SandboxCode = {
+    ...{ code: purchase_code, kind, item_id, item_name: item?.name ?? '', license_type },
+    description: describe(),
+  };
+  const badge = purchase.void || STATES.includes(kind) ? state : kind;
+  return { code, badge, isValid, isSupported };
 }

@@ -1,201 +1,257 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
+
+/** A person who can log in with an app (spec, "User info"). What is left out is sent as an empty string. */
+export interface SeedUser {
+  /** A number in the default seed, as text. */ user_id: string;
+  /** The name to log in with. */ user_name: string;
+  /** An address; not verified. */ user_email: string;
+  /** First name. */ user_firstname?: string | undefined;
+  /** Last name. */ user_lastname?: string | undefined;
+  /** Any word. */ user_gender?: string | undefined;
+  /** `YYYY-MM-DD`. */ user_birthdate?: string | undefined;
+  /** URL; by default a picture that the sandbox draws. */ user_picture?: string | undefined;
+  /** URL; by default a picture that the sandbox draws. */ user_cover?: string | undefined;
+  /** `YYYY-MM-DD`. */ user_registered: string;
+  /** `"1"` means verified. */ user_verified: string;
+  /** Any word. */ user_relationship?: string | undefined;
+  /** Any text. */ user_biography?: string | undefined;
+  /** URL. */ user_website?: string | undefined;
+}
+
+/** A workspace with its API key and the account that owns it (spec, "Account"). */
+export interface SeedWorkspace {
+  /** The sandbox's own name for it; items point here. Not on the wire. */ id: string;
+  /** The key of the key API. Absent: it was revoked. */ api_key?: string | undefined;
+  /** Who owns the account. */ name: Record<'firstname' | 'lastname' | 'full_name', string>;
+  /** The name on the marketplace. */ username: string;
+  /** Where the marketplace writes to. */ email: string;
+  /** In units of `currency`. */ balance: number;
+  /** A currency code, as in "USD". */ currency: string;
+  /** What the account shows of itself. */
+  profile: {
+    /** One line above the profile. */ heading: string;
+    /** Text of the profile. */ description: string;
+    /** Where customers write to. */ contact: Record<'email', string>;
+    /** From the name of a network to a link. */ social_links: Record<string, string>;
+    /** URLs; by default of pictures that the sandbox draws. */
+    media?: Partial<Record<'avatar' | 'cover', string>> | undefined;
+  };
+  /** ISO 8601, UTC. */ registered_at: string;
+}
+
+/** An app of the login API (spec, "App credentials"). */
+export interface SeedApp {
+  /** What the app calls itself, in public. */ app_id: string;
+  /** What the app proves itself by. */ app_secret: string;
+  /** Shown on the consent page. */ name: string;
+  /** Where accepted logins go. Absent: a page asks for it. */ redirect_url?: string | undefined;
+}
+
+/** An item of the catalogue (spec, "Item"). */
+export interface SeedItem {
+  /** A positive integer. */ id: number;
+  /** The `id` of the workspace that sells it. Not on the wire. */ workspace: string;
+  /** Decides which media fields exist. Not on the wire. */ kind: 'image' | 'video' | 'audio';
+  /** What it is sold as. */ name: string;
+  /** What it is. */ description: string;
+  /** Name of its category. */ category: string;
+  /** Name of the category below that. */ sub_category: string;
+  /** What comes with it. */ options: string[];
+  /** Three numeric parts. */ version: string;
+  /** By default the sandbox's own page of the item. */ demo_link?: string | undefined;
+  /** Words to find it by. */ tags: string[];
+  /** How many screenshots the sandbox draws; 0 leaves the field out. */ screenshots: number;
+  /** URLs in place of what the sandbox draws, as the service sends them. */
+  media?:
+    | {
+        /** Of the thumbnail. */ thumbnail: string;
+        /** Of a large picture. */ preview_image?: string | undefined;
+        /** Of a clip. */ preview_video?: string | undefined;
+        /** Of a sound. */ preview_audio?: string | undefined;
+        /** Of pictures. */ screenshots?: string[] | undefined;
+      }
+    | undefined;
+  /** In units of `currency`, by license. */ price: Record<'regular' | 'extended', number>;
+  /** A currency code, as in "USD". */ currency: string;
+  /** ISO 8601, UTC. */ published_at: string;
+  /** Out of the catalogue: only purchases still show it. Not on the wire. */
+  deleted?: boolean | undefined;
+}
+
+/** A purchase of an item (spec, "Purchase"). It belongs to the workspace that sells the item. */
+export interface SeedPurchase {
+  /** A UUID in the default seed. */ purchase_code: string;
+  /** A label for tests and for the list of codes, such as `supported`. Not on the wire. */ kind: string;
+  /** The item it is for. */ item_id: number;
+  /** A label for the kind of license, as in "Regular". */ license_type: string;
+  /** What was paid, in units of `currency`. */ price: number;
+  /** A currency code, as in "USD". */ currency: string;
+  /** ISO 8601, UTC. Absent: without support. */ supported_until?: string | undefined;
+  /** Whether it was downloaded from the marketplace. */ downloaded: boolean;
+  /** ISO 8601, UTC. */ date: string;
+  /** Validation then answers "Invalid purchase code". Not on the wire. */
+  void?: 'refunded' | 'cancelled' | undefined;
+}
+
+/** Everything that a sandbox starts with. */
+export interface SandboxSeed {
+  /** Who can log in. */ users: SeedUser[];
+  /** Accounts with their keys; `listen` gives the key of the first. */ workspaces: SeedWorkspace[];
+  /** Apps that users can log in with; `listen` gives the credentials of the first. */ apps: SeedApp[];
+  /** The catalogues of all workspaces. */ items: SeedItem[];
+  /** Codes, also refunded ones. */ purchases: SeedPurchase[];
+}
 
 // Data of a file is printed, and written to `.env` and headers: names and keys have no control characters.
-const text = z.string().regex(/^\P{Cc}*$/u, 'expected text without control characters');
-const nonEmpty = text.min(1, 'expected some text');
+const text = z.string().check(z.regex(/^\P{Cc}*$/u, 'expected text without control characters'));
+const nonEmpty = text.check(z.minLength(1, 'expected some text'));
 /** Text of several lines. */
-const prose = z.string().regex(/^[\P{Cc}\t\n\r]*$/u, 'expected text without control characters');
-const amount = z.number().min(0);
-const instant = z.iso.datetime();
-const dayOrEmpty = z.union([z.iso.date(), z.literal('')]);
+const prose = z
+  .string()
+  .check(z.regex(/^[\P{Cc}\t\n\r]*$/u, 'expected text without control characters'));
+const amount = z.number().check(z.minimum(0, 'expected an amount'));
+const day = z.union([z.iso.date(), z.literal('')], 'expected a date');
+const id = z.int().check(z.positive('expected a positive number'));
 
 /** A URL is kept as it was written: `?auth_key=` is appended to it literally, so it must fit a header. */
 export const redirectUrl = z
   .string()
-  .refine(
-    (url) => URL.canParse(url) && /^https?:\/\/[^/][\x21-\x7e]*$/i.test(url),
-    'expected an absolute http or https URL',
+  .check(
+    z.refine(
+      (url) => URL.canParse(url) && /^https?:\/\/[^/][\x21-\x7e]*$/i.test(url),
+      'expected an absolute http or https URL',
+    ),
   );
 
-type RecordOf<Fields extends z.ZodRawShape> = z.infer<z.ZodObject<Fields>>;
-
-const user = {
-  /** A number in the default seed, as text. */ user_id: nonEmpty,
-  /** The name to log in with. */ user_name: nonEmpty,
-  /** An address; not verified. */ user_email: nonEmpty,
-  /** First name. */ user_firstname: text.optional(),
-  /** Last name. */ user_lastname: text.optional(),
-  /** Any word. */ user_gender: text.optional(),
-  /** `YYYY-MM-DD`. */ user_birthdate: dayOrEmpty.optional(),
-  /** URL; by default a picture that the sandbox draws. */ user_picture: text.optional(),
-  /** URL; by default a picture that the sandbox draws. */ user_cover: text.optional(),
-  /** `YYYY-MM-DD`. */ user_registered: dayOrEmpty,
-  /** `"1"` means verified. */ user_verified: text,
-  /** Any word. */ user_relationship: text.optional(),
-  /** Any text. */ user_biography: prose.optional(),
-  /** URL. */ user_website: text.optional(),
-};
-
-/**
- * A person who can log in with an app (spec, "User info"). What is left out is sent as an empty string,
- * because all fields are strings.
- */
-export interface SeedUser extends RecordOf<typeof user> {}
+/** The records of each part. */
+export const RECORDS = {
+  users: z.strictObject({
+    user_id: nonEmpty,
+    user_name: nonEmpty,
+    user_email: nonEmpty,
+    user_firstname: z.optional(text),
+    user_lastname: z.optional(text),
+    user_gender: z.optional(text),
+    user_birthdate: z.optional(day),
+    user_picture: z.optional(text),
+    user_cover: z.optional(text),
+    user_registered: day,
+    user_verified: text,
+    user_relationship: z.optional(text),
+    user_biography: z.optional(prose),
+    user_website: z.optional(text),
+  }),
+  workspaces: z.strictObject({
+    id: nonEmpty,
+    api_key: z.optional(nonEmpty),
+    name: z.strictObject({ firstname: text, lastname: text, full_name: text }),
+    username: nonEmpty,
+    email: nonEmpty,
+    balance: z.number(),
+    currency: nonEmpty,
+    profile: z.strictObject({
+      heading: text,
+      description: prose,
+      contact: z.strictObject({ email: text }),
+      social_links: z.record(text, text),
+      media: z.optional(z.strictObject({ avatar: z.optional(text), cover: z.optional(text) })),
+    }),
+    registered_at: z.iso.datetime(),
+  }),
+  apps: z.strictObject({
+    app_id: nonEmpty,
+    app_secret: nonEmpty,
+    name: nonEmpty,
+    redirect_url: z.optional(redirectUrl),
+  }),
+  items: z.strictObject({
+    id,
+    workspace: nonEmpty,
+    kind: z.enum(['image', 'video', 'audio']),
+    name: nonEmpty,
+    description: prose,
+    category: nonEmpty,
+    sub_category: text,
+    options: z.array(text),
+    version: z
+      .string()
+      .check(z.regex(/^\d+\.\d+\.\d+$/, 'expected three numeric parts, such as 1.0.0')),
+    demo_link: z.optional(text),
+    tags: z.array(text),
+    screenshots: z.int().check(z.minimum(0), z.maximum(50)),
+    media: z.optional(
+      z.strictObject({
+        thumbnail: text,
+        preview_image: z.optional(text),
+        preview_video: z.optional(text),
+        preview_audio: z.optional(text),
+        screenshots: z.optional(z.array(text)),
+      }),
+    ),
+    price: z.strictObject({ regular: amount, extended: amount }),
+    currency: nonEmpty,
+    published_at: z.iso.datetime(),
+    deleted: z.optional(z.boolean()),
+  }),
+  purchases: z.strictObject({
+    purchase_code: nonEmpty,
+    kind: nonEmpty,
+    item_id: id,
+    license_type: text,
+    price: amount,
+    currency: nonEmpty,
+    supported_until: z.optional(z.iso.datetime()),
+    downloaded: z.boolean(),
+    date: z.iso.datetime(),
+    void: z.optional(z.enum(['refunded', 'cancelled'])),
+  }),
+} satisfies { [Part in keyof SandboxSeed]: z.ZodMiniType<SandboxSeed[Part][number]> };
 
 /** The fields of User info, in the order of the specification. */
-export const USER_FIELDS = Object.keys(user) as (keyof SeedUser)[];
-
-const workspace = {
-  /** The sandbox's own name for it; items point here. Not on the wire. */ id: nonEmpty,
-  /** The one key of the key API, 64 hex characters in the default seed. Absent: it was revoked. */
-  api_key: nonEmpty.optional(),
-  /** Who owns the account. */
-  name: z.strictObject({
-    /** First name. */ firstname: text,
-    /** Last name. */ lastname: text,
-    /** Both, as shown. */ full_name: text,
-  }),
-  /** The name on the marketplace. */ username: nonEmpty,
-  /** Where the marketplace writes to. */ email: nonEmpty,
-  /** In units of `currency`. */ balance: z.number(),
-  /** A currency code, as in "USD". */ currency: nonEmpty,
-  /** What the account shows of itself. */
-  profile: z.strictObject({
-    /** One line above the profile. */ heading: text,
-    /** Text of the profile. */ description: prose,
-    /** Where customers write to. */
-    contact: z.strictObject({
-      /** An address. */ email: text,
-    }),
-    /** From the name of a network to a link. */ social_links: z.record(text, text),
-    /** URLs, `avatar` and `cover`; by default pictures that the sandbox draws. */
-    media: z.partialRecord(z.enum(['avatar', 'cover']), text).optional(),
-  }),
-  /** ISO 8601, UTC. */ registered_at: instant,
-};
-
-/** A workspace with its API key and the account that owns it (spec, "Account"). */
-export interface SeedWorkspace extends RecordOf<typeof workspace> {}
-
-const app = {
-  /** What the app calls itself, in public. */ app_id: nonEmpty,
-  /** What the app proves itself by. */ app_secret: nonEmpty,
-  /** Shown on the consent page. */ name: nonEmpty,
-  /** Where accepted logins go. Absent: a page asks for it. */ redirect_url: redirectUrl.optional(),
-};
-
-/** An app of the login API (spec, "App credentials"). */
-export interface SeedApp extends RecordOf<typeof app> {}
-
-const item = {
-  /** A positive integer. */ id: z.int().positive(),
-  /** The `id` of the workspace that sells it. Not on the wire. */ workspace: nonEmpty,
-  /** Decides which of the media fields exist (spec, "media fields"). Not on the wire. */
-  kind: z.enum(['image', 'video', 'audio']),
-  /** What it is sold as. */ name: nonEmpty,
-  /** What it is. */ description: prose,
-  /** Name of its category. */ category: nonEmpty,
-  /** Name of the category below that. */ sub_category: text,
-  /** What comes with it. */ options: z.array(text),
-  /** Three numeric parts. */
-  version: z.string().regex(/^\d+\.\d+\.\d+$/, 'expected three numeric parts, such as 1.0.0'),
-  /** By default the sandbox's own page of the item. */ demo_link: text.optional(),
-  /** Words to find it by. */ tags: z.array(text),
-  /** How many screenshots the sandbox draws; 0 leaves the field out. */ screenshots: z
-    .int()
-    .min(0)
-    .max(50),
-  /** URLs in place of what the sandbox draws, as the service sends them. */
-  media: z
-    .strictObject({
-      /** Of the thumbnail. */ thumbnail: text,
-      /** Of a large picture. */ preview_image: text.optional(),
-      /** Of a clip. */ preview_video: text.optional(),
-      /** Of a sound. */ preview_audio: text.optional(),
-      /** Of pictures. */ screenshots: z.array(text).optional(),
-    })
-    .optional(),
-  /** In units of `currency`. */
-  price: z.strictObject({
-    /** Of a Regular licence. */ regular: amount,
-    /** Of an Extended licence. */ extended: amount,
-  }),
-  /** A currency code, as in "USD". */ currency: nonEmpty,
-  /** ISO 8601, UTC. */ published_at: instant,
-  /** Removed from the catalogue: only purchases still show it. Not on the wire. */
-  deleted: z.boolean().optional(),
-};
-
-/** An item of the catalogue (spec, "Item"). */
-export interface SeedItem extends RecordOf<typeof item> {}
-
-const purchase = {
-  /** A UUID in the default seed. */ purchase_code: nonEmpty,
-  /** A label for tests and for the list of codes to try, such as `supported`. Not on the wire. */
-  kind: nonEmpty,
-  /** The item it is for. */ item_id: z.int().positive(),
-  /** A label for the kind of licence, as in "Regular". */ license_type: text,
-  /** What was paid, in units of `currency`. */ price: amount,
-  /** A currency code, as in "USD". */ currency: nonEmpty,
-  /** ISO 8601, UTC. Absent: support is disabled or the purchase is not supported. */
-  supported_until: instant.optional(),
-  /** Whether it was downloaded from the marketplace. */ downloaded: z.boolean(),
-  /** ISO 8601, UTC. */ date: instant,
-  /** Validation then answers "Invalid purchase code". Not on the wire. */
-  void: z.enum(['refunded', 'cancelled']).optional(),
-};
-
-/** A purchase of an item (spec, "Purchase"). It belongs to the workspace that sells the item. */
-export interface SeedPurchase extends RecordOf<typeof purchase> {}
-
-const seed = {
-  /** Who can log in. */ users: z.array<z.ZodType<SeedUser>>(z.strictObject(user)),
-  /** Accounts with their keys; the first one's is the `apiKey` that `listen` gives. */
-  workspaces: z.array<z.ZodType<SeedWorkspace>>(z.strictObject(workspace)).min(1),
-  /** Apps that users can log in with; `listen` gives the credentials of the first. */
-  apps: z.array<z.ZodType<SeedApp>>(z.strictObject(app)).min(1),
-  /** The catalogues of all workspaces. */
-  items: z.array<z.ZodType<SeedItem>>(z.strictObject(item)),
-  /** Codes, also refunded ones. */ purchases: z.array<z.ZodType<SeedPurchase>>(
-    z.strictObject(purchase),
-  ),
-};
-
-/** Everything that a sandbox starts with. */
-export interface SandboxSeed extends RecordOf<typeof seed> {}
+export const USER_FIELDS = Object.keys(RECORDS.users.shape) as (keyof SeedUser)[];
 
 /** A seed. A caller can give some parts of one, each complete in itself. */
-export const seedSchema = z.strictObject(seed);
-
-/** The fields of the records of each part. */
-export const RECORDS = {
-  users: user,
-  workspaces: workspace,
-  apps: app,
-  items: item,
-  purchases: purchase,
-};
+export const seedSchema = z.strictObject({
+  users: z.array(RECORDS.users),
+  workspaces: z.array(RECORDS.workspaces).check(z.minLength(1, 'expected at least one')),
+  apps: z.array(RECORDS.apps).check(z.minLength(1, 'expected at least one')),
+  items: z.array(RECORDS.items),
+  purchases: z.array(RECORDS.purchases),
+}) satisfies z.ZodMiniType<SandboxSeed>;
 
 /** The fields that no two records of a part share. */
-export const UNIQUE = [
-  ['users', 'user_id'],
-  ['workspaces', 'id'],
-  ['workspaces', 'api_key'],
-  ['apps', 'app_id'],
-  ['items', 'id'],
-  ['purchases', 'purchase_code'],
-] as const;
+const UNIQUE: Record<keyof SandboxSeed, readonly string[]> = {
+  users: ['user_id'],
+  workspaces: ['id', 'api_key'],
+  apps: ['app_id'],
+  items: ['id'],
+  purchases: ['purchase_code'],
+};
+
+/** @throws TypeError when two records of a part share what must be their own. */
+export function refuseRepeats(
+  part: keyof SandboxSeed,
+  records: readonly object[],
+  name: string,
+): void {
+  for (const field of UNIQUE[part]) {
+    const values = records.map((record) => Reflect.get(record, field)).filter(Boolean);
+    if (new Set(values).size < values.length) throw new TypeError(`${name}.${field}: given twice`);
+  }
+}
 
 /** `['items', 0, 'price']` as `.items[0].price`. */
 const pathOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
 
 /** Parses `value`, or throws a TypeError that names the field under `name`. Values are never quoted. */
-export function parseOrThrow<T>(schema: z.ZodType<T>, value: unknown, name: string): T {
+export function parseOrThrow<T>(schema: z.ZodMiniType<T>, value: unknown, name: string): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const extra = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const field = `${name}${pathOf([...(issue?.path ?? []), ...extra])}`;
-  throw new TypeError(`${field}: ${extra.length ? 'there is no such field' : issue?.message}`);
+  const [issue] = result.error.issues;
+  const { keys = [], expected, values, format, message } = Object(issue);
+  const field = `${name}${pathOf([...(issue?.path ?? []), ...keys.slice(0, 1)])}`;
+  const wanted = `expected ${expected ?? values?.join(' or ') ?? format ?? 'something else'}`;
+  const problem = message === 'Invalid input' ? wanted : message;
+  throw new TypeError(`${field}: ${keys.length > 0 ? 'there is no such field' : problem}`);
 }

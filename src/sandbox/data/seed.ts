@@ -1,13 +1,14 @@
+import * as z from 'zod/mini';
 import { DAY, timestamp } from '../clock.js';
 import { findOrThrow, newPurchase } from './sandbox-data.js';
 import {
   parseOrThrow,
+  refuseRepeats,
   type SandboxSeed,
   type SeedItem,
   type SeedPurchase,
   type SeedWorkspace,
   seedSchema,
-  UNIQUE,
 } from './schema.js';
 
 /** Five people to log in as: complete, unicode, unverified, and one who has given little but dates and addresses. */
@@ -185,63 +186,53 @@ function listOf(value: unknown): string[] {
 }
 
 /** An item as items/all of the service sends it, also in the dialects that the field notes list. */
-function itemOfAnswer(answered: unknown, workspace: string, now: number) {
+function itemOfAnswer(answered: unknown, workspace: string, now: number): SeedItem {
   const item: Record<string, unknown> = Object(answered);
   const { regular, extended }: Record<string, unknown> = Object(item.price);
-  const { thumbnail, screenshots, ...previews }: Record<string, unknown> = Object(item.media);
-  const urls = ['preview_image', 'preview_video', 'preview_audio'].flatMap((name) =>
-    previews[name] ? [[name, textOf(previews[name])]] : [],
-  );
+  const { thumbnail, screenshots, ...others }: Record<string, unknown> = Object(item.media);
+  const previews = Object.entries(others).filter(([, url]) => typeof url === 'string');
+  const has = (name: string) => previews.some(([each]) => each === name);
+  const shown = listOf(screenshots);
+  const version = textOf(item.version);
   const published = Date.parse(textOf(item.published_at));
-  const version = [...textOf(item.version).split('.').filter(Boolean).map(Number), 0, 0, 0];
   return {
-    ...{
-      id: Number(item.id),
-      workspace,
-      name: textOf(item.name),
-      currency: textOf(item.currency, 'USD'),
-    },
-    kind: previews.preview_audio ? 'audio' : previews.preview_video ? 'video' : 'image',
+    ...{ id: Number(item.id), workspace, name: textOf(item.name) },
+    kind: has('preview_audio') ? 'audio' : has('preview_video') ? 'video' : 'image',
     ...{ description: textOf(item.description), category: textOf(item.category, 'Other') },
     ...{ sub_category: textOf(item.sub_category), options: listOf(item.options) },
-    version: (version.includes(Number.NaN) ? [1, 0, 0] : version.slice(0, 3)).join('.'),
-    ...(Boolean(item.demo_link) && { demo_link: textOf(item.demo_link) }),
+    version: /^\d+\.\d+\.\d+$/.test(version) ? version : '1.0.0',
+    demo_link: textOf(item.demo_link) || undefined,
     ...{ tags: listOf(item.tags), screenshots: 0 },
-    ...(Boolean(thumbnail) && {
-      media: {
-        thumbnail: textOf(thumbnail),
-        ...Object.fromEntries(urls),
-        ...(listOf(screenshots).length > 0 && { screenshots: listOf(screenshots) }),
-      },
-    }),
+    media: thumbnail
+      ? {
+          thumbnail: textOf(thumbnail),
+          ...Object.fromEntries(previews),
+          ...(shown.length > 0 && { screenshots: shown }),
+        }
+      : undefined,
     price: { regular: Number(regular), extended: Number(extended) },
+    currency: textOf(item.currency, 'USD'),
     published_at: timestamp(Number.isNaN(published) ? now : published),
   };
 }
 
 /**
- * A seed of an answer of items/all: the items belong to the first workspace, and purchases of every kind are made
+ * A seed of an answer of items/all: the items belong to the first workspace, and purchases of every state are made
  * for them. `undefined` for what is no such answer.
  */
 function seedOfAnswer(option: unknown, now: number): Partial<SandboxSeed> | undefined {
   const { status, items: answered }: Record<string, unknown> = Object(option);
   if (status === undefined || !Array.isArray(answered)) return undefined;
-  const { workspaces, items: known, purchases } = defaultSeed(now);
-  const [{ id: workspace } = { id: '' }] = workspaces;
-  const parsed = answered.map((each) => itemOfAnswer(each, workspace, now));
+  const { workspaces, purchases } = defaultSeed(now);
+  const parsed = answered.map((each) => itemOfAnswer(each, workspaces[0]?.id ?? '', now));
   const items = parseOrThrow(seedSchema.shape.items, parsed, 'seed.items');
-  const own = purchases.filter(({ item_id, kind }) => {
-    const item = known.find(({ id }) => id === item_id);
-    return item?.workspace === workspace && kind !== 'deleted-item';
-  });
-  const soldIds = [...new Set(own.map(({ item_id }) => item_id))];
+  // Some kinds say which item they are of.
+  const sold = purchases.filter(({ kind }) => !/-(item|workspace)$/.test(kind));
   return {
     items,
-    purchases: own.flatMap(({ item_id, price, currency, kind, ...sold }) => {
-      const item = items[soldIds.indexOf(item_id) % items.length];
-      // Its kinds say which item it is of: that is another one now.
-      const isState = !kind.endsWith('-item');
-      return item ? [newPurchase(item, now, { ...sold, kind: isState ? kind : 'supported' })] : [];
+    purchases: sold.flatMap(({ item_id: _, price: __, currency: ___, ...fields }, index) => {
+      const item = items[index % items.length];
+      return item ? [newPurchase(item, now, fields)] : [];
     }),
   };
 }
@@ -255,7 +246,7 @@ function seedOfAnswer(option: unknown, now: number): Partial<SandboxSeed> | unde
  */
 export function buildSeed(option: unknown, now: number): SandboxSeed {
   const given = seedOfAnswer(option, now) ?? option ?? {};
-  const parts = structuredClone(parseOrThrow(seedSchema.partial(), given, 'seed'));
+  const parts = structuredClone(parseOrThrow(z.partial(seedSchema), given, 'seed'));
   const present = Object.entries(parts).filter(([, part]) => part !== undefined);
   const seed: SandboxSeed = { ...defaultSeed(now), ...Object.fromEntries(present) };
   const workspaces = new Set(seed.workspaces.map(({ id }) => id));
@@ -263,17 +254,12 @@ export function buildSeed(option: unknown, now: number): SandboxSeed {
   const items = new Set(seed.items.map(({ id }) => id));
   if (!parts.purchases) seed.purchases = seed.purchases.filter(({ item_id }) => items.has(item_id));
 
-  const refuse = (index: number, part: string, field: string, problem: string): void => {
-    if (index >= 0) throw new TypeError(`seed.${part}[${index}].${field}: ${problem}`);
-  };
-  const withoutWorkspace = seed.items.findIndex(({ workspace }) => !workspaces.has(workspace));
-  refuse(withoutWorkspace, 'items', 'workspace', 'there is no such workspace');
-  const withoutItem = seed.purchases.findIndex(({ item_id }) => !items.has(item_id));
-  refuse(withoutItem, 'purchases', 'item_id', 'there is no such item');
-  for (const [part, field] of UNIQUE) {
-    const values = seed[part].map((record): unknown => Reflect.get(record, field));
-    const isRepeat = (value: unknown, at: number) => value && values.indexOf(value) < at;
-    refuse(values.findIndex(isRepeat), part, field, 'given twice');
+  const lost = seed.items.findIndex(({ workspace }) => !workspaces.has(workspace));
+  if (lost >= 0) throw new TypeError(`seed.items[${lost}].workspace: there is no such workspace`);
+  const orphan = seed.purchases.findIndex(({ item_id }) => !items.has(item_id));
+  if (orphan >= 0) throw new TypeError(`seed.purchases[${orphan}].item_id: there is no such item`);
+  for (const part of Object.keys(seed) as (keyof SandboxSeed)[]) {
+    refuseRepeats(part, seed[part], `seed.${part}`);
   }
   return seed;
 }

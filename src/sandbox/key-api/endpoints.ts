@@ -1,9 +1,8 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import express from 'express';
-import { sendAnswer, sendErrorPage } from '../answer.js';
 import type { SandboxContext } from '../context.js';
 import type { SeedItem } from '../data/schema.js';
-import { faultsBeforeAnswer } from '../faults.js';
+import { faultsBeforeAnswer, sendAnswer, sendErrorPage } from '../faults.js';
 import { mediaOf } from '../media.js';
 import {
   bodyParameters,
@@ -45,7 +44,8 @@ export function keyApiRouter(context: SandboxContext): Router {
     router.all(path, ...front, (_req, res) => refuseMethod(res, method.toUpperCase()));
   }
   router.use((req, res, next) => {
-    if (dialect.apiDisabled && interfaceOf(req.path) === 'key-api') sendDisabled(req, res);
+    const isDisabled = dialect.apiDisabled && interfaceOf(req.path) === 'key-api';
+    if (isDisabled) sendFrameworkError(req, res, 404, 'Not Found', 'html');
     else next();
   });
   return router;
@@ -53,27 +53,24 @@ export function keyApiRouter(context: SandboxContext): Router {
 
 const BROWSER = /Mozilla|Chrome|Firefox|Edge|Opera/;
 const MINUTE = 60_000;
-const DEFAULT_LIMIT = 60;
 
 /**
- * What stands in front of the key API on real deployments (field notes): a switched-off API, a crash, a
+ * What stands in front of the key API on real deployments (field notes): a switched-off API, a gateway, a crash, a
  * rate limit per client address, and the redirect of browsers.
  */
-function deployment({ dialect, clock, counted }: SandboxContext): RequestHandler {
-  const counts = counted.requests;
-  let windowStart = Number.NEGATIVE_INFINITY;
+function deployment({ dialect, clock, counts }: SandboxContext): RequestHandler {
+  let windowStart = 0;
 
   /** Counts a request, and says whether it is within the limit. */
-  const isWithinLimit = (req: Request, res: Response): boolean => {
-    const limit = dialect.rateLimit === true ? DEFAULT_LIMIT : Number(dialect.rateLimit);
+  const isWithinLimit = (req: Request, res: Response, limit: number): boolean => {
     const now = clock.now();
-    if (counts.size === 0 || now < windowStart || now >= windowStart + MINUTE) {
-      windowStart = now;
-      counts.clear();
-    }
     const address = req.socket.remoteAddress ?? '';
-    const count = (counts.get(address) ?? 0) + 1;
-    counts.set(address, count);
+    if (counts.requests.size === 0 || now < windowStart || now >= windowStart + MINUTE) {
+      windowStart = now;
+      counts.requests.clear();
+    }
+    const count = (counts.requests.get(address) ?? 0) + 1;
+    counts.requests.set(address, count);
     res.setHeader('X-RateLimit-Limit', limit);
     res.setHeader('X-RateLimit-Remaining', Math.max(0, limit - count));
     if (count <= limit) return true;
@@ -85,13 +82,14 @@ function deployment({ dialect, clock, counted }: SandboxContext): RequestHandler
 
   return (req, res, next) => {
     const { apiDisabled, gatewayErrors, crash, rateLimit, browserRedirect } = dialect;
-    if (apiDisabled) return sendDisabled(req, res);
+    if (apiDisabled) return sendFrameworkError(req, res, 404, 'Not Found', 'html');
     if (gatewayErrors !== false) {
       const status = gatewayErrors === true ? 404 : gatewayErrors;
       return sendAnswer(res, status, JSON.stringify(GATEWAY_ERRORS[status]));
     }
     if (crash !== false) return sendFrameworkError(req, res, 500, 'Server Error', crash);
-    if (rateLimit !== false && !isWithinLimit(req, res)) {
+    const limit = rateLimit === true ? 60 : rateLimit;
+    if (limit !== false && !isWithinLimit(req, res, limit)) {
       return sendFrameworkError(req, res, 429, 'Too Many Attempts.');
     }
     if (browserRedirect && BROWSER.test(req.headers['user-agent'] ?? '')) {
@@ -122,16 +120,10 @@ function sendFrameworkError(
   else sendErrorPage(res, status, `${status}`, message);
 }
 
-const sendDisabled = (req: Request, res: Response): void =>
-  sendFrameworkError(req, res, 404, 'Not Found', 'html');
-
 /** A request for an endpoint of the key API. */
 type Call = ReturnType<typeof callOf>;
 
-/**
- * Reads a request. Parameters come in the query, a form, a multipart body or a JSON object; spaces around one are ignored, and
- * a blank one is missing (field notes, `trimming`). A JSON number, an array or a repeated one is refused.
- */
+/** Reads a request. Parameters come in the query, a form, a multipart body or a JSON object. */
 function callOf({ data, dialect, clock }: SandboxContext, req: Request) {
   const parameters = { ...queryParameters(req), ...bodyParameters(req) };
   /** Reads a required parameter. @throws Refused with the service's validation sentence. */
@@ -154,10 +146,7 @@ function callOf({ data, dialect, clock }: SandboxContext, req: Request) {
 /** What stands in a successful answer; `undefined` for the documented error. */
 type Payload = object | undefined;
 
-/**
- * GET /api/account/details → `{status, data: Account}` (spec, "Endpoints", "Account"). Without pictures in the
- * seed, the sandbox draws them.
- */
+/** GET /api/account/details → `{status, data: Account}`. */
 function accountDetails({ workspace, data, dialect, origin }: Call): Payload {
   if (!workspace) return undefined;
   const { id, api_key, profile, ...account } = workspace;
@@ -184,10 +173,7 @@ function accountDetails({ workspace, data, dialect, origin }: Call): Payload {
   };
 }
 
-/**
- * GET /api/items/all → `{status, items: Item[]}` (spec, "Endpoints"). All items in the catalogue, newest first,
- * without pages (field notes).
- */
+/** GET /api/items/all → `{status, items: Item[]}`: the whole catalogue, newest first (field notes). */
 function itemsAll(call: Call): Payload {
   const items = call.items
     .filter((item) => !item.deleted)
@@ -196,7 +182,7 @@ function itemsAll(call: Call): Payload {
   return isNone ? undefined : { items: items.map((item) => itemOf(item, call)) };
 }
 
-/** GET /api/items/item → `{status, item: Item}` (spec, "Endpoints"). */
+/** GET /api/items/item → `{status, item: Item}`. */
 function itemsItem(call: Call): Payload {
   const wanted = call.required('item_id');
   if (!/^-?\d+$/.test(wanted)) throw new Refused(400, 'The item id must be an integer.');
@@ -205,10 +191,8 @@ function itemsItem(call: Call): Payload {
 }
 
 /**
- * POST /api/purchases/validation → `{status, data: {purchase: Purchase}}` (spec, "Endpoints", "Purchase").
- * "Invalid purchase code" is also the answer to a wrong api_key, another author's code, and a refunded or
- * cancelled purchase. `supported_until` is absent when support has ended; only the `supportedUntilPast`
- * dialect still shows it.
+ * POST /api/purchases/validation → `{status, data: {purchase: Purchase}}`. "Invalid purchase code" is also the answer
+ * to a wrong api_key, another author's code, and a refunded or cancelled purchase.
  */
 function purchasesValidation(call: Call): Payload {
   const { data, dialect, clock, items } = call;

@@ -2,12 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { SandboxClock } from '../clock.js';
 import type { SandboxDialect } from '../switches.js';
 
-export interface Credential {
-  readonly value: string;
+interface Credential {
   readonly appId: string;
   readonly userId: string;
-  /** Epoch milliseconds. */
-  readonly expiresAt: number;
 }
 
 /** A sandbox that runs for weeks must not grow for ever. */
@@ -24,19 +21,20 @@ export function createCredentials(
   draw: (bytes: number) => string,
 ) {
   /** Each is valid until its first use. */
-  const authKeys = new LRUCache<string, Omit<Credential, 'value' | 'expiresAt'>>({ max: MAX });
-  const tokens = new LRUCache<string, Credential>({ max: MAX });
-  const isLive = ({ expiresAt }: Credential): boolean => clock.now() < expiresAt;
+  const authKeys = new LRUCache<string, Credential>({ max: MAX });
+  const tokens = new LRUCache<string, Credential & { readonly expiresAt: number }>({ max: MAX });
+  const isSame = (one: Credential, appId: string, userId: string): boolean =>
+    one.appId === appId && one.userId === userId;
 
-  const issueToken = (appId: string, userId: string): string => {
-    for (const token of dialect.tokenReuse ? tokens.values() : []) {
-      if (token.appId !== appId || token.userId !== userId) continue;
-      if (isLive(token)) return token.value;
-      tokens.delete(token.value);
+  const issueToken = ({ appId, userId }: Credential): string => {
+    for (const [value, token] of dialect.tokenReuse ? tokens : []) {
+      if (!isSame(token, appId, userId)) continue;
+      if (clock.now() < token.expiresAt) return value;
+      tokens.delete(value);
     }
     const value = draw(32);
     const expiresAt = clock.now() + dialect.tokenMinutes * 60_000;
-    tokens.set(value, { value, appId, userId, expiresAt });
+    tokens.set(value, { appId, userId, expiresAt });
     return value;
   };
 
@@ -44,7 +42,7 @@ export function createCredentials(
     /** A user accepted: issues a one-time auth_key. */
     issueAuthKey(appId: string, userId: string): string {
       for (const [value, key] of dialect.oneLiveAuthKey ? authKeys : []) {
-        if (key.appId === appId && key.userId === userId) authKeys.delete(value);
+        if (isSame(key, appId, userId)) authKeys.delete(value);
       }
       const value = draw(16);
       authKeys.set(value, { appId, userId });
@@ -56,14 +54,14 @@ export function createCredentials(
       const key = authKeys.get(authKey);
       if (key?.appId !== appId) return undefined;
       authKeys.delete(authKey);
-      return issueToken(appId, key.userId);
+      return issueToken(key);
     },
 
-    /** The state of a token. It expires the moment its lifetime has elapsed. */
-    inspect(accessToken: string): { state: 'valid' | 'expired' | 'invalid'; userId?: string } {
+    /** Whose token it is, or how it is not valid. It expires the moment its lifetime has elapsed. */
+    inspect(accessToken: string): { userId: string } | 'expired' | 'invalid' {
       const token = tokens.get(accessToken);
-      if (!token) return { state: 'invalid' };
-      return isLive(token) ? { state: 'valid', userId: token.userId } : { state: 'expired' };
+      if (!token) return 'invalid';
+      return clock.now() < token.expiresAt ? token : 'expired';
     },
 
     revokeToken: (accessToken: string) => void tokens.delete(accessToken),
@@ -73,8 +71,5 @@ export function createCredentials(
       authKeys.clear();
       tokens.clear();
     },
-
-    /** The tokens that are alive, the latest used first. */
-    liveTokens: (): Credential[] => [...tokens.values()].filter(isLive),
   };
 }

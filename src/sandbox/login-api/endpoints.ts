@@ -1,9 +1,8 @@
 import type { RequestHandler, Response, Router } from 'express';
 import express from 'express';
-import { BOM, sendAnswer, sendErrorPage, WARNING_TEXT } from '../answer.js';
 import type { SandboxContext } from '../context.js';
 import { type SeedUser, USER_FIELDS } from '../data/schema.js';
-import { faultsBeforeAnswer } from '../faults.js';
+import { BOM, faultsBeforeAnswer, sendAnswer, sendErrorPage, WARNING_TEXT } from '../faults.js';
 import {
   bodyParameters,
   fieldOf,
@@ -49,10 +48,7 @@ export function loginApiRouter(context: SandboxContext): Router {
   return router;
 }
 
-/**
- * POST /api/authorize, form-encoded app_id, app_secret, auth_key → `{access_token}` (spec, "Endpoints").
- * Wrong app credentials do not spend the auth_key; its first right use does.
- */
+/** POST /api/authorize → `{access_token}`. Wrong app credentials do not spend the auth_key; its first right use does. */
 function authorize({ data, credentials }: SandboxContext, field: ReadField): object | Problem {
   const app = data.apps.find(({ app_id }) => app_id === field('app_id'));
   if (!app) return 'invalid app_id';
@@ -61,17 +57,14 @@ function authorize({ data, credentials }: SandboxContext, field: ReadField): obj
   return token === undefined ? 'invalid auth_key' : { access_token: token };
 }
 
-/**
- * GET /api/get_user_info?access_token → `{user_info}` (spec, "Endpoints"). A token that ran out says
- * "expired access_token"; a user who is gone is an empty array (field notes).
- */
+/** GET /api/get_user_info → `{user_info}`; a user who is gone is an empty array (field notes). */
 function getUserInfo(
   { data, dialect, credentials }: SandboxContext,
   accessToken: string,
   origin: string,
 ): object | Problem {
   const token = credentials.inspect(accessToken);
-  if (token.state !== 'valid') return `${token.state} access_token`;
+  if (typeof token === 'string') return `${token} access_token`;
   const user = data.users.find(({ user_id }) => user_id === token.userId);
   return user && !dialect.vanishedUser ? { user_info: userInfoOf(user, origin, dialect) } : [];
 }

@@ -38,21 +38,14 @@ export const consentPage = (app: App, user: User, attempt: string): Page => ({
 export const unknownAppPage = (): Page => ({
   status: 404,
   title: 'This app is not known here',
-  content: html`<p>The address that you came by names no registered app: its <code>app_id</code> is missing or wrong.</p>
-<p>If you are setting the app up: the ids that this sandbox knows are in the <a href="/sandbox/console">console</a>. If you are not, go back and tell the app’s makers.</p>`,
+  content: html`<p>The address names no registered app: its <code>app_id</code> is missing or wrong. The ids that this sandbox knows are in the <a href="/sandbox/console#credentials">console</a>.</p>`,
 });
 
 /** /api/oauth of an app that has no redirect URL. How one is registered is "not shown". */
 export const registerPage = (app: App): Page => ({
   status: 400,
   title: `${app.name} has no redirect URL yet`,
-  content: html`<p>After you accept, the browser must go back to the app, and the sandbox does not know where that is. Register it here, then log in from the app again.</p>
-<form method="post" action="/sandbox/console/set-redirect">
-<input type="hidden" name="app_id" value="${app.app_id}">
-<input name="redirect_url" type="url" size="34" required aria-label="redirectUrl of ${app.name}" value="http://localhost:3000/callback">
-<button class="main">Register</button>
-</form>
-<p>Or in code: <code>createSandbox({ redirectUrl })</code>; for another app than the first <code>sandbox.data.<wbr>setRedirectUrl(appId, url)</code>.</p>`,
+  content: html`<p>After you accept, the browser must go back to the app, and the sandbox does not know where that is. Register it in the <a href="/sandbox/console#credentials">console</a>, or in code: <code>createSandbox({ redirectUrl })</code>; for another app than the first <code>sandbox.data.<wbr>setRedirectUrl(appId, url)</code>.</p>`,
 });
 
 /** A form that was sent twice, or is another browser's. */
@@ -64,8 +57,7 @@ export const outdatedPage = (): Page => ({
 
 export const cancelledPage = (app: App, attempt: string): Page => ({
   title: 'Nothing was shared',
-  content: html`<p>You did not let ${app.name} know who you are, and it does not know that you were asked.</p>
-<p>You can close this page, or <a href="/sandbox/login?attempt=${attempt}">go back to the question</a>.</p>`,
+  content: html`<p>You did not let ${app.name} know who you are. You can close this page, or <a href="/sandbox/login?attempt=${attempt}">go back to the question</a>.</p>`,
 });
 
 export const loggedOutPage = (): Page => ({

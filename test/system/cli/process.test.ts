@@ -1,11 +1,7 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { createSandbox } from '../../../src/sandbox/index.js';
-import { https, listen } from '../../support/listen.js';
-import { newPath } from '../../support/new-path.js';
-import { TestAuthority, type Wanted } from '../../unit/cli/certificates.js';
-import { diagnosisOf, type Ran, service } from '../../unit/cli/support.js';
+import { listen } from '../../support/listen.js';
+import { type Ran, service } from '../../unit/cli/support.js';
 import { runNode } from '../examples/run-example.js';
 
 const MAIN = join(inject('builtPackage'), 'node_modules/marketgate/dist/cli.cjs');
@@ -88,31 +84,4 @@ describe('marketgate as a program', () => {
       expect(await ended).toBe(0);
     },
   );
-});
-
-it.each<[string, Wanted, string, RegExp, number]>([
-  ['a good one', { days: 200.5 }, 'ok', /^valid until 20\d\d-\d\d-\d\d \(200 days\), by Test/, 0],
-  [
-    'one that ends soon',
-    { days: 3.5 },
-    'warning',
-    /\(3 days\), by .*; it must be renewed soon$/,
-    0,
-  ],
-  ['one that is over', { days: -2.5 }, 'wrong', /^its certificate has expired/, 1],
-  ['one of another host', { ip: '0a000001' }, 'wrong', /^its certificate is for another host/, 1],
-])('%s, of an authority that is trusted here', async (_name, wanted, status, words, exitCode) => {
-  const authority = new TestAuthority();
-  const file = newPath('ca.pem');
-  await writeFile(file, authority.certificate);
-  const sandbox = createSandbox();
-  const ran = await marketgate(['doctor', '--json'], {
-    NODE_EXTRA_CA_CERTS: file,
-    MARKETPLACE_BASE_URL: await https(authority.issue(wanted), sandbox.app),
-    MARKETPLACE_API_KEY: sandbox.data.workspaces[0]?.api_key,
-  });
-  const { code, found, said } = diagnosisOf(ran.code, ran.out);
-  expect(said.certificate).toMatch(words);
-  expect([code, found.certificate]).toEqual([exitCode, status]);
-  expect(found.api_key).toBe(exitCode === 0 ? 'ok' : 'skipped');
 });

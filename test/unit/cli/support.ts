@@ -68,17 +68,11 @@ export async function service() {
   };
 }
 
-/** What `doctor --json` printed. */
-export function diagnosisOf(code: number, out: string) {
+/** Runs `doctor --json`: the status of each check, and what was said of it. */
+export async function diagnose(environment: NodeJS.ProcessEnv, ...flags: string[]) {
+  const { code, out } = await cli(['doctor', '--json', ...flags], environment);
   const { findings } = JSON.parse(out) as { findings: Record<string, string>[] };
   const by = (name: string): Record<string, string> =>
     Object.fromEntries(findings.map((each) => [each.check, each[name] ?? '']));
-  // The status of each check, and what was said of it.
   return { code, out, found: by('status'), said: by('detail') };
-}
-
-/** Runs `doctor --json`. */
-export async function diagnose(environment: NodeJS.ProcessEnv, ...flags: string[]) {
-  const { code, out } = await cli(['doctor', '--json', ...flags], environment);
-  return diagnosisOf(code, out);
 }

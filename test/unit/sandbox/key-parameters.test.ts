@@ -106,24 +106,17 @@ describe('a request nobody can read', () => {
     expect(body).toEqual({ error: true, message: 'The request body is too large.' });
   });
 
+  const GET_ONLY = 'This endpoint takes GET requests only.';
+  const NO_ENDPOINT = 'There is no such endpoint.';
   it.each([
-    ['POST', '/api/account/details', 'GET'],
-    ['DELETE', '/api/items/all', 'GET'],
-    ['PUT', '/api/items/item', 'GET'],
-    ['GET', PATH, 'POST'],
-  ])('%s %s: 405, Allow: %s', async (method, path, allow) => {
-    const { status, headers } = await running.send(path, { method });
-    expect([status, headers.get('allow')]).toEqual([405, allow]);
-  });
-
-  const GET_ONLY = { error: true, message: 'This endpoint takes GET requests only.' };
-  it.each<[string, string, number, string | null, object]>([
-    ['POST', '/api/get_user_info', 405, 'GET', GET_ONLY],
-    ['PUT', '/api/get_user_info', 405, 'GET', GET_ONLY],
-    ['POST', '/api/oauth', 405, 'GET', GET_ONLY],
-    ['GET', '/api/items/foo', 404, null, { status: 'error', msg: 'There is no such endpoint.' }],
-    ['POST', '/api/foo', 404, null, { error: true, message: 'There is no such endpoint.' }],
-  ])('%s %s: %i, in JSON', async (method, path, expected, allow, json) => {
+    ['POST', '/api/account/details', 405, 'GET', { status: 'error', msg: GET_ONLY }],
+    ['DELETE', '/api/items/all', 405, 'GET', { status: 'error', msg: GET_ONLY }],
+    ['GET', PATH, 405, 'POST', { status: 'error', msg: GET_ONLY.replace('GET', 'POST') }],
+    ['PUT', '/api/get_user_info', 405, 'GET', { error: true, message: GET_ONLY }],
+    ['POST', '/api/oauth', 405, 'GET', { error: true, message: GET_ONLY }],
+    ['GET', '/api/items/foo', 404, null, { status: 'error', msg: NO_ENDPOINT }],
+    ['POST', '/api/foo', 404, null, { error: true, message: NO_ENDPOINT }],
+  ])('%s %s: %i, Allow: %s, %j', async (method, path, expected, allow, json) => {
     const { status, headers, body } = await running.send(path, { method });
     expect([status, headers.get('allow'), body]).toEqual([expected, allow, json]);
   });

@@ -99,15 +99,11 @@ describe('where an accepted login goes', () => {
     expect(await new Browser(running.authUrl).logIn(query)).toMatch(expected);
   });
 
-  it('asks for one that is missing, with a form', async () => {
+  it('nowhere, where none is registered, and the page says how to', async () => {
     const running = await start({ redirectUrl: undefined });
-    const browser = new Browser(running.authUrl);
-    const page = await browser.visit(`/api/oauth?app_id=${running.appId}`);
+    const page = await running.get(`/api/oauth?app_id=${running.appId}`);
     expect([page.status, page.text]).toEqual([400, expect.stringContaining('no redirect URL yet')]);
-    const [, action = ''] = /<form method="post" action="([^"]+)"/.exec(page.text) ?? [];
-    const fields = { app_id: running.appId, redirect_url: 'http://localhost:3000/callback' };
-    expect((await browser.submit(action, fields)).status).toBe(303);
-    expect(await browser.logIn(running.appId)).toContain('//localhost:3000/callback?auth_key=');
+    expect(page.text).toContain('/sandbox/console#credentials');
   });
 });
 

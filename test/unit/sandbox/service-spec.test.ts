@@ -135,16 +135,6 @@ describe('media', () => {
     expect(response.headers.get('content-type')).toContain(type);
     expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(100);
   });
-
-  it.each([
-    '1055/preview.svg',
-    '1042/preview.webm',
-    '1042/preview.wav',
-    '1042/screenshot-5.svg',
-    '9999/thumbnail.svg',
-  ])('/media/items/%s, which no item announces, is not there', async (path) => {
-    expect((await running.get(`/media/items/${path}`)).status).toBe(404);
-  });
 });
 
 describe('Purchase', () => {

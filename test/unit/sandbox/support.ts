@@ -1,5 +1,3 @@
-import { EventEmitter } from 'node:events';
-import type express from 'express';
 import { afterEach, it as base } from 'vitest';
 import {
   createSandbox,
@@ -7,7 +5,6 @@ import {
   type SandboxDialect,
   type SandboxOptions,
 } from '../../../src/sandbox/index.js';
-import type { createRecord } from '../../../src/sandbox/record.js';
 import { Browser as CommonBrowser } from '../../support/browser.js';
 
 export const CALLBACK = 'http://localhost:3999/callback';
@@ -83,13 +80,6 @@ export async function start(options: SandboxOptions = {}, create = createSandbox
       return found.code;
     },
   };
-}
-
-/** Notes a request in a record as the app does, without a connection. */
-export function arrive(record: ReturnType<typeof createRecord>, path: string, query = ''): void {
-  const req = { method: 'GET', path, originalUrl: `${path}?${query}`, headers: {} };
-  const res = Object.assign(new EventEmitter(), { headersSent: true, statusCode: 200, locals: {} });
-  record.recordRequest(req as express.Request, res as unknown as express.Response, () => {});
 }
 
 /** A browser as curl is one: redirects are followed by hand. */

@@ -2,6 +2,7 @@
 // page, values can be copied. All HTML comes from the server; what changed is swapped in.
 
 const PATH = '/sandbox/console';
+const INTERVAL = 1000;
 /** @type {(id: string) => HTMLElement} */
 const byId = (id) => document.getElementById(id);
 /** @type {(of: ParentNode, selector: string) => any[]} */
@@ -52,47 +53,34 @@ function swap(part, fresh) {
   if (focused) (again(focused) ?? part.querySelector('h2'))?.focus({ preventScroll: true });
 }
 
-let clockAt = performance.now();
-let isRefreshing = false;
-let isStale = false;
+/** Fetches the page again, and swaps in what has changed. */
 async function refresh() {
-  isStale = true;
-  if (isRefreshing) return;
-  isRefreshing = true;
-  while (isStale) {
-    isStale = false;
-    const load = async () => (await fetch(PATH, { headers: { accept: 'text/html' } })).text();
-    // The sandbox was stopped; the next connection fetches again.
-    const text = await load().catch(() => '');
-    const page = new DOMParser().parseFromString(text, 'text/html');
+  try {
+    const answer = await fetch(PATH, { headers: { accept: 'text/html' } });
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     for (const fresh of all(page, '[data-live]')) {
       if (served.get(fresh.id) === fresh.innerHTML) continue;
       served.set(fresh.id, fresh.innerHTML);
       swap(byId(fresh.id), fresh);
     }
-    clockAt = performance.now();
+    showLive('Live', 'good');
+  } catch {
+    showLive('Reconnecting', 'bad');
   }
-  isRefreshing = false;
 }
 
 /** @type {(text: string, tone: string) => void} */
 function showLive(text, tone) {
-  Object.assign(byId('live'), { textContent: text }).dataset.tone = tone;
+  const live = byId('live');
+  if (live.textContent !== text) Object.assign(live, { textContent: text }).dataset.tone = tone;
 }
 
-const source = new EventSource(`${PATH}/events`);
-source.addEventListener('open', () => {
-  showLive('Live', 'good');
-  void refresh();
-});
-source.addEventListener('changed', () => void refresh());
-source.addEventListener('error', () => showLive('Reconnecting', 'bad'));
-
-setInterval(() => {
-  const [time] = all(document, 'time[data-now]');
-  const now = new Date(Number(time.dataset.now) + performance.now() - clockAt);
-  time.textContent = `${now.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-}, 1000);
+/** Stays up to date while somebody looks. */
+async function keepLive() {
+  if (!document.hidden) await refresh();
+  setTimeout(keepLive, INTERVAL);
+}
+void keepLive();
 
 // --- Copy, change, switch ---
 
