@@ -293,9 +293,7 @@ export class Cache<T extends object> {
     const order = value === null ? orders.ofNegative(time) : time.order;
     const later = this.#positive.peek(key);
     if (later !== undefined && later.order > order) {
-      // Where the shared cache could not be asked, "later" is a guess. Where messages were missed, it can be invalid.
-      const isCertain = !found || (found.now !== undefined && !this.#mustAsk(later));
-      return isCertain ? later : undefined;
+      return this.#mustAsk(later) ? undefined : later;
     }
     if (value !== null && this.#isInvalid(key, order)) return undefined;
     const epoch = found?.now === undefined ? Number.NaN : found.epoch;

@@ -193,6 +193,30 @@ describe('what could not be stored or published', () => {
     await expectNone(other);
   });
 
+  it('is sent when the connection is lost once more while an earlier one is in flight', async () => {
+    const { service, shared, joinTwo, refund, expectNone, pass } = fleet();
+    const [one, other] = await joinTwo();
+    one.link.break('cut');
+    await refund(one);
+    const stored = deferred();
+    const write = shared.write.bind(shared);
+    vi.spyOn(shared, 'write').mockImplementationOnce(async (...given) => {
+      await stored.promise;
+      return write(...given);
+    });
+    one.link.mend();
+    await settle();
+    one.link.break('cut');
+    service.says = 'positive';
+    for (const each of [one, other]) await each.validatePurchase(CODE, { fresh: true });
+    await refund(one);
+    stored.resolve();
+    await settle();
+    one.link.mend();
+    await pass(FORGOTTEN);
+    await expectNone(other);
+  });
+
   it('is sent again to a server that takes over with an older row', async () => {
     const { shared, joinTwo, join, refund, reconnect, expectNone, pass } = fleet();
     const [one] = await joinTwo();
@@ -307,6 +331,18 @@ describe('a process that has missed messages', () => {
     await service.release();
     expect(await during(late)).toBeNull();
   });
+});
+
+it('a negative answer of a process that knows only the earlier clock of a server that took over counts too', async () => {
+  const { server, joinTwo, join, reconnect, refund, expectNone, pass } = fleet();
+  const both = await joinTwo();
+  server.skew = -HOUR;
+  reconnect();
+  await settle();
+  const late = join();
+  await refund(late);
+  await pass(FORGOTTEN);
+  await expectNone(...both, late, join());
 });
 
 it('after a failover to a clock that is behind, the process that knows the earlier clock goes on by that', async () => {
