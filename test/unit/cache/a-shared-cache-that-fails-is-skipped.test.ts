@@ -4,7 +4,7 @@ import { rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { settle } from '../../support/key-api-service.js';
 import { CODE, guess, KEY, purchase } from '../../support/wire.js';
-import { FAULTS, fleet, MINUTE, moveTimeByHand, OTHER } from './support.js';
+import { FAULTS, type Fault, fleet, MINUTE, moveTimeByHand, OTHER } from './support.js';
 
 // "A shared cache that fails, hangs or lies (corrupt bytes) is skipped within a short deadline." (contract, section 2)
 
@@ -135,15 +135,19 @@ describe('a shared cache that fails', () => {
     expect(onCached).toHaveBeenCalledOnce();
   });
 
-  it('keeps no stale answer from being served and refreshed', async () => {
-    const { service, joinAndAsk, expectSold, expectRefused, pass } = failing();
-    const one = await joinAndAsk();
-    one.link.break('frozen');
-    service.later(6 * MINUTE, 'negative');
-    await expectSold(one);
-    await pass(200);
-    await expectRefused(one);
-  });
+  it.each<Fault>(['frozen', 'cut'])(
+    'and is left alone keeps no stale answer from being served at once, and refreshed: %s',
+    async (fault) => {
+      const { service, joinAndAsk, expectRefused, during, pass } = failing();
+      const one = await joinAndAsk();
+      one.link.break(fault);
+      for (let n = 0; n < 3; n++) await during(one.validatePurchase(guess(n)));
+      service.later(6 * MINUTE, 'negative');
+      expect(one.peekPurchase(CODE)).toEqual(purchase);
+      await pass(200);
+      await expectRefused(one);
+    },
+  );
 
   it('is left alone for two seconds after three failed reads, and then asked again', async () => {
     const { service, fail, join, pass, during } = failing();
