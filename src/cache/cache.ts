@@ -2,15 +2,13 @@ import { LRUCache } from 'lru-cache';
 import { checkSignal } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
-import { noteUnreadable } from '../model/fields.js';
-import { flagOption, wrongOption } from '../options.js';
+import { deepFreeze, noteUnreadable } from '../model/fields.js';
+import { flagOption } from '../options.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
-import type { Orders } from './orders.js';
+import { ALL, type Orders } from './orders.js';
 import type { Found, SharedAnswer, SharedTier } from './shared-tier.js';
 
-/** Concurrent background refreshes of one cache. More would flood a service that comes back. */
-const MAX_REFRESHES = 16;
 /** How many times a lookup asks when each answer is invalidated before it arrives. */
 const MAX_ROUNDS = 3;
 
@@ -72,12 +70,8 @@ export interface CacheParts<T> {
   /** Milliseconds, for durations. */
   readonly clock: () => number;
   readonly request: (spelling: string, options: RequestOptions) => Promise<T | null>;
-  /** Whether an error is a negative answer. Callers get the error, and it invalidates a positive answer. */
-  readonly isNegative?: (error: unknown) => boolean;
   /** Whether a negative answer takes access away, so that it must reach all processes. Default false. */
   readonly isRevocable?: boolean;
-  /** Freezes an answer, so that all callers can share it. */
-  readonly freeze: (value: T) => T;
   readonly orders: Orders;
   readonly sharedTier: SharedTier | undefined;
 }
@@ -95,23 +89,24 @@ export interface CacheParts<T> {
  * answers that were requested before it, also those that arrive later. A failure is never cached.
  */
 export class Cache<T extends object> {
-  readonly #parts: CacheParts<T>;
   readonly #staleFor: number;
   readonly #positive: LRUCache<string, Positive<T>>;
   readonly #negative: LRUCache<string, Negative>;
   /** The newest lookup of each spelling. */
   readonly #lookups = new Map<string, Lookup<T>>();
-  /** All of them, because those that pass `fresh` join none. */
-  readonly #open = new Set<Lookup<T>>();
-  #refreshes = 0;
 
-  constructor(parts: CacheParts<T>) {
+  constructor(private readonly parts: CacheParts<T>) {
     const { max, maxInvalid, staleIfError, staleWhileRevalidate } = parts.limits;
-    this.#parts = parts;
     // `staleIfError` limits how long a stale answer is served at all.
     this.#staleFor = Math.min(staleWhileRevalidate, staleIfError);
     this.#positive = new LRUCache({ max });
     this.#negative = new LRUCache({ max: maxInvalid });
+    parts.orders.onInvalidated((subject, upTo) => this.#forget(subject, upTo));
+  }
+
+  /** What invalidations call a key. */
+  subject(key: string): string {
+    return `${this.parts.what} ${key.toLowerCase()}`;
   }
 
   /**
@@ -119,7 +114,7 @@ export class Cache<T extends object> {
    * is due. Awaits, copies and hashes nothing, because nearly every call ends here.
    */
   peek(spelling: string): Answer<T> | undefined {
-    const { limits } = this.#parts;
+    const { limits } = this.parts;
     const key = spelling.toLowerCase();
     const positive = this.#positive.get(key);
     if (positive === undefined) {
@@ -129,7 +124,11 @@ export class Cache<T extends object> {
     }
     const age = this.#ageOf(positive);
     if (this.#mustAsk(positive) || age >= limits.ttl + this.#staleFor) return undefined;
-    if (age >= limits.ttl) this.#refresh(spelling);
+    if (age >= limits.ttl && !this.#joinable(spelling)) {
+      this.#start(spelling, false)
+        .join()
+        .catch(() => {});
+    }
     return this.served(positive);
   }
 
@@ -137,34 +136,27 @@ export class Cache<T extends object> {
   withinTtl(key: string): Positive<T> | undefined {
     const positive = this.#positive.get(key);
     if (positive === undefined || this.#mustAsk(positive)) return undefined;
-    return this.#ageOf(positive) < this.#parts.limits.ttl ? positive : undefined;
+    return this.#ageOf(positive) < this.parts.limits.ttl ? positive : undefined;
   }
 
   /** Whether an answer about a key was requested after this order. */
   isAskedSince(key: string, order: number): boolean {
     const positive = this.#positive.peek(key);
-    return (
-      (positive && positive.order > order) ||
-      this.#parts.orders.isInvalid(this.#subject(key), order)
-    );
+    return (positive && positive.order > order) || this.#isInvalid(key, order);
   }
 
   /** Reports that a cached answer is served. @param isFailed whether the service was asked, and could not answer. */
   served<A extends Answer<T>>(answer: A, isFailed = false): A {
     if (lookupChannel.hasSubscribers) {
-      const isStale = answer.value !== null && this.#ageOf(answer) >= this.#parts.limits.ttl;
+      const isStale = answer.value !== null && this.#ageOf(answer) >= this.parts.limits.ttl;
       this.#report(isFailed ? 'stale-if-error' : isStale ? 'stale' : 'cache', answer);
     }
     return answer;
   }
 
-  /** @throws TypeError that names the wrong option. */
   async get(spelling: string, options: CallOptions): Promise<T | null> {
     const { signal, onCached } = options;
     const fresh = flagOption('KeyApi', 'fresh', options.fresh);
-    if (onCached !== undefined && typeof onCached !== 'function') {
-      throw wrongOption('KeyApi', 'onCached', 'must be a function');
-    }
     if (signal !== undefined) checkSignal(signal);
     const cached = fresh ? undefined : this.peek(spelling);
     if (cached !== undefined) {
@@ -191,78 +183,56 @@ export class Cache<T extends object> {
     if (options.fresh || options.signal?.aborted) return undefined;
     if (!isMarketgateError(error) || error.status < 500) return undefined;
     const positive = this.#positive.peek(key);
-    const { staleIfError } = this.#parts.limits;
+    const { staleIfError } = this.parts.limits;
     return positive && this.#ageOf(positive) < staleIfError ? positive : undefined;
   }
 
-  /** Invalidates a key, in any spelling, in every process. Rejects with `store_unavailable` when that cannot be sent. */
-  async invalidate(spelling: string): Promise<void> {
-    const key = spelling.toLowerCase();
-    const { orders, sharedTier } = this.#parts;
-    orders.invalidate(this.#subject(key), orders.now());
-    this.forget(key);
-    await sharedTier?.invalidate(this.#subject(key));
-  }
-
-  /** Forgets the answers about a key, except a positive one that was requested after this order. */
-  forget(key: string, upTo = Number.POSITIVE_INFINITY): void {
-    const positive = this.#positive.peek(key);
-    if (positive && positive.order <= upTo) this.#positive.delete(key);
-    this.#negative.delete(key);
-  }
-
-  /** Forgets all answers, except positive ones that were requested after this order. */
-  forgetAll(upTo: number): void {
-    for (const [key, { order }] of this.#positive.entries()) {
-      if (order <= upTo) this.#positive.delete(key);
+  /** Forgets the answers about a subject, except a positive one that was requested after this order. */
+  #forget(subject: string, upTo: number): void {
+    const prefix = this.subject('');
+    if (subject !== ALL && !subject.startsWith(prefix)) return;
+    const keys = subject === ALL ? [...this.#positive.keys()] : [subject.slice(prefix.length)];
+    for (const key of keys) {
+      const positive = this.#positive.peek(key);
+      if (positive && positive.order <= upTo) this.#positive.delete(key);
+      this.#negative.delete(key);
     }
-    this.#negative.clear();
-  }
-
-  /** Ends all lookups. */
-  close(): void {
-    const closed = new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
-    for (const lookup of [...this.#open]) lookup.abort(closed);
+    if (subject === ALL) this.#negative.clear();
   }
 
   /** Whether messages were missed since the answer was known to be valid, and the shared tier can be asked about it. */
   #mustAsk({ epoch }: Positive<T>): boolean {
-    const { sharedTier } = this.#parts;
+    const { sharedTier } = this.parts;
     return sharedTier !== undefined && epoch !== sharedTier.epoch && !sharedTier.isResting;
+  }
+
+  #isInvalid(key: string, order: number): boolean {
+    return this.parts.orders.isInvalid(this.subject(key), order);
   }
 
   /** The newest lookup of this spelling, unless it was aborted or its answer will not be served. */
   #joinable(spelling: string): Lookup<T> | undefined {
     const lookup = this.#lookups.get(spelling);
     if (lookup === undefined || lookup.signal.aborted) return undefined;
-    const subject = this.#subject(spelling.toLowerCase());
-    return this.#parts.orders.isInvalid(subject, lookup.order ?? Number.POSITIVE_INFINITY)
-      ? undefined
-      : lookup;
+    const order = lookup.order ?? Number.POSITIVE_INFINITY;
+    return this.#isInvalid(spelling, order) ? undefined : lookup;
   }
 
   #start(spelling: string, isFresh: boolean): Lookup<T> {
-    const onEnd = (): void => {
-      this.#open.delete(lookup);
-      if (this.#lookups.get(spelling) === lookup) this.#lookups.delete(spelling);
-    };
-    const lookup: Lookup<T> = new InFlight((self) => this.#answer(spelling, isFresh, self), onEnd);
+    const lookup: Lookup<T> = new InFlight(
+      (self) => this.#answer(spelling, isFresh, self),
+      () => {
+        if (this.#lookups.get(spelling) === lookup) this.#lookups.delete(spelling);
+      },
+    );
     this.#lookups.set(spelling, lookup);
-    this.#open.add(lookup);
     return lookup;
-  }
-
-  #refresh(spelling: string): void {
-    if (this.#refreshes >= MAX_REFRESHES || this.#joinable(spelling)) return;
-    this.#refreshes++;
-    const end = () => void this.#refreshes--;
-    this.#start(spelling, false).join().then(end, end);
   }
 
   /** Asks the shared tier, and then the service, until there is an answer that was not invalidated before it arrived. */
   async #answer(spelling: string, isFresh: boolean, lookup: Lookup<T>): Promise<Answer<T>> {
-    const { sharedTier } = this.#parts;
-    const subject = this.#subject(spelling.toLowerCase());
+    const { sharedTier } = this.parts;
+    const subject = this.subject(spelling);
     const adopt = (answer: SharedAnswer) => this.#adopt(spelling, answer);
     const begun = performance.now();
     // Once the service was asked, in any round, the guess limit counts the lookup.
@@ -294,10 +264,10 @@ export class Cache<T extends object> {
 
   /** An answer for which the service need not be asked: the shared tier's, or the cached one where that cannot be asked. */
   #known(spelling: string, found: Found<Answer<T>>, lookup: Lookup<T>): Answer<T> | undefined {
-    if (found.reading !== undefined) return found.adopted;
+    if (found.now !== undefined) return found.adopted;
     const own = this.#positive.peek(spelling.toLowerCase());
     // Not while it is stale, because this lookup can be its refresh.
-    if (own === undefined || this.#ageOf(own) >= this.#parts.limits.ttl) return undefined;
+    if (own === undefined || this.#ageOf(own) >= this.parts.limits.ttl) return undefined;
     lookup.source = 'cache';
     return own;
   }
@@ -309,64 +279,49 @@ export class Cache<T extends object> {
     begun: number,
     found?: Found<Answer<T>>,
   ): Promise<Answer<T> | undefined> {
-    const { request, isNegative, isRevocable = false, orders, clock, sharedTier } = this.#parts;
+    const { request, isRevocable = false, orders, clock, sharedTier } = this.parts;
     const { signal } = lookup;
     signal.throwIfAborted();
     const key = spelling.toLowerCase();
-    const subject = this.#subject(key);
     const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
-    const time = orders.begin(found?.reading !== undefined);
+    const time = orders.begin(found?.now !== undefined);
     const at = clock();
     const elapsed = performance.now() - begun;
     lookup.source = 'service';
     lookup.order = time.order;
-    let value: T | null = null;
-    let refusal: unknown;
-    try {
-      value = await request(spelling, { signal, hadPositive, elapsed });
-    } catch (error) {
-      if (!isNegative?.(error)) throw error;
-      refusal = error;
-    }
+    const value = await request(spelling, { signal, hadPositive, elapsed });
     const order = value === null ? orders.ofNegative(time) : time.order;
     const later = this.#positive.peek(key);
     if (later !== undefined && later.order > order) {
-      // Where the shared cache could not be asked, "later" is a guess. Where messages were missed, it can be invalid.
-      const isCertain = found === undefined || (found.reading && !this.#mustAsk(later));
-      return isCertain ? later : undefined;
+      return this.#mustAsk(later) ? undefined : later;
     }
-    if (value !== null && orders.isInvalid(subject, order)) return undefined;
-    const epoch = found?.reading ? found.epoch : Number.NaN;
+    if (value !== null && this.#isInvalid(key, order)) return undefined;
+    const epoch = found?.now === undefined ? Number.NaN : found.epoch;
     const answer =
       value === null
         ? this.#keepNegative(key, order, { value, at, spelling })
-        : this.#keepPositive(key, { value: this.#parts.freeze(value), at, order, epoch });
-    // Callers get the error, each of their own request.
-    if (refusal !== undefined) this.#negative.delete(key);
-    if (sharedTier && found) {
-      // Other processes cannot serve an error, so they ask.
-      const servable = refusal ? undefined : spelling;
-      const given = { subject, value, spelling: servable, time, isRevocable, hadPositive };
-      const isLate = await sharedTier.share(given, found);
-      // The connection was lost and is back since the shared cache was asked, or no messages arrive: what was published
-      // in between is not known.
-      const isDeaf = Number.isNaN(sharedTier.epoch) && found.reading !== undefined;
-      const hasMissed =
-        !sharedTier.isResting && (isDeaf || !Object.is(sharedTier.epoch, found.epoch));
-      if (isLate || hasMissed) {
-        const again = await sharedTier.read(subject, (newer) => this.#adopt(spelling, newer));
-        if (value === null && refusal === undefined) return again.adopted ?? answer;
-        // A later answer hides whether it was invalidated before that, which the missed messages would tell.
-        if (hasMissed && value !== null && this.#positive.peek(key) !== answer) return undefined;
-      }
+        : this.#keepPositive(key, { value: deepFreeze(value), at, order, epoch });
+    if (!sharedTier || !found) return answer;
+    const subject = this.subject(key);
+    const given = { subject, value, spelling, order, isRevocable, hadPositive };
+    const isLate = await sharedTier.share(given, found);
+    // The connection was lost and is back since the shared cache was asked, or no messages arrive: what was published
+    // in between is not known.
+    const isDeaf = Number.isNaN(sharedTier.epoch) && found.now !== undefined;
+    const hasMissed =
+      !sharedTier.isResting && (isDeaf || !Object.is(sharedTier.epoch, found.epoch));
+    if (isLate || hasMissed) {
+      const again = await sharedTier.read(subject, (newer) => this.#adopt(spelling, newer));
+      if (value === null) return again.adopted ?? answer;
+      // A later answer hides whether it was invalidated before that, which the missed messages would tell.
+      if (hasMissed && this.#positive.peek(key) !== answer) return undefined;
     }
-    if (refusal !== undefined) throw refusal;
-    return value !== null && orders.isInvalid(subject, order) ? undefined : answer;
+    return value !== null && this.#isInvalid(key, order) ? undefined : answer;
   }
 
   /** Caches an answer of the shared tier. @returns it, if the service need not be asked. */
   #adopt(spelling: string, answer: SharedAnswer): Answer<T> | undefined {
-    const { clock, limits, freeze } = this.#parts;
+    const { clock, limits } = this.parts;
     const { value, unreadable, order, age, epoch } = answer;
     const key = spelling.toLowerCase();
     const at = clock() - age;
@@ -379,8 +334,8 @@ export class Cache<T extends object> {
       return undefined;
     }
     const isKnown = known !== undefined && known.order >= order;
-    if (!isKnown) noteUnreadable(value as T, unreadable);
-    const positive = isKnown ? known : { value: freeze(value as T), at, order, epoch };
+    if (!isKnown) noteUnreadable(value, unreadable);
+    const positive = isKnown ? known : { value: deepFreeze(value as T), at, order, epoch };
     positive.epoch = epoch;
     this.#keepPositive(key, positive);
     return this.#ageOf(positive) < limits.ttl ? positive : undefined;
@@ -393,29 +348,20 @@ export class Cache<T extends object> {
   }
 
   #keepNegative(key: string, order: number, negative: Negative): Negative {
-    this.#parts.orders.invalidate(this.#subject(key), order);
-    this.#positive.delete(key);
+    this.parts.orders.invalidate(this.subject(key), order);
     this.#negative.set(key, negative);
     return negative;
   }
 
-  #subject(key: string): string {
-    return `${this.#parts.what} ${key}`;
-  }
-
   #ageOf({ at }: Answer<T>): number {
-    return this.#parts.clock() - at;
+    return this.parts.clock() - at;
   }
 
   #report(source: LookupMessage['source'], answer?: Answer<T>, error?: unknown): void {
     if (!lookupChannel.hasSubscribers) return;
     const outcome = answer ? (answer.value === null ? 'negative' : 'positive') : 'failed';
     const code = isMarketgateError(error) && { code: error.code };
-    lookupChannel.publish({
-      what: this.#parts.what,
-      source,
-      outcome,
-      ...code,
-    } satisfies LookupMessage);
+    const { what } = this.parts;
+    lookupChannel.publish({ what, source, outcome, ...code } satisfies LookupMessage);
   }
 }

@@ -6,6 +6,8 @@ import { onAbort } from '../deadline.js';
  */
 export class InFlight<T> {
   readonly #controller = new AbortController();
+  /** Aborted when the last caller has left. The request ends with it. */
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #answer: Promise<T>;
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
@@ -16,16 +18,6 @@ export class InFlight<T> {
     this.#answer = Promise.resolve(this).then(request);
     // This also handles the rejection when every caller has left.
     void this.#answer.then(onEnd, onEnd);
-  }
-
-  /** Aborted when the last caller has left, or by {@link abort}. The request ends with it. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** Ends the request for all its callers. */
-  abort(reason: unknown): void {
-    this.#controller.abort(reason);
   }
 
   /** Waits for the answer. Rejects with the signal's reason when that is aborted first. */
@@ -39,7 +31,7 @@ export class InFlight<T> {
       const stop = onAbort(signal, () => {
         this.#callers--;
         reject(signal.reason);
-        if (this.#callers === 0) this.abort(signal.reason);
+        if (this.#callers === 0) this.#controller.abort(signal.reason);
       });
       this.#answer.then(resolve, reject).finally(stop);
     });

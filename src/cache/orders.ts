@@ -3,10 +3,7 @@ import { LRUCache } from 'lru-cache';
 /** The subject of an invalidation of everything. */
 export const ALL = 'all';
 
-/**
- * Subjects whose last negative answer or invalidation is remembered, wrong codes among them. One that is forgotten can
- * matter only where the shared cache has not stored it either.
- */
+/** Subjects, wrong codes among them. One that is forgotten matters only if the shared cache has lost its row too. */
 const MAX_REMEMBERED = 10_000;
 
 /** Far below every time by the clock of a shared cache, which is 0 or later. */
@@ -29,9 +26,7 @@ export interface RequestTime {
  *
  * A request takes the time that was read just before it, which is never too late. A negative answer takes the last
  * reading and all the time since that began, which is never too early. So it counts whenever it can have been requested
- * later.
- *
- * Until the clock is read for the first time, orders are below 0. Those of negative answers are converted after that.
+ * later. Until the clock is read for the first time, orders are below 0, and are converted after that.
  */
 export class Orders {
   /** The last reading of the clock, in microseconds, and when it began. */
@@ -41,6 +36,12 @@ export class Orders {
   #last = Number.NEGATIVE_INFINITY;
   readonly #invalid = new LRUCache<string, number>({ max: MAX_REMEMBERED });
   #allInvalid = Number.NEGATIVE_INFINITY;
+  readonly #listeners: ((subject: string, upTo: number) => void)[] = [];
+
+  /** Calls a cache that must forget its answers about a subject, or {@link ALL}, up to an order. */
+  onInvalidated(listener: (subject: string, upTo: number) => void): void {
+    this.#listeners.push(listener);
+  }
 
   /**
    * The place of a request that is sent now: later than all that this process knows of.
@@ -78,29 +79,31 @@ export class Orders {
     this.#last = Math.max(order, this.#last);
   }
 
-  /** An order of {@link ofNegative} or {@link now}, by the shared cache's clock once that is known. */
+  /** An order by the shared cache's clock, once that is known. */
   converted(order: number): number {
     return order < 0 ? order + this.#shift : order;
   }
 
-  /** Notes that the answers about a subject, or {@link ALL}, are invalid up to an order. @returns whether that is new. */
-  invalidate(subject: string, upTo: number): boolean {
+  /** The answers about a subject, or {@link ALL}, are invalid up to an order. @returns the order. */
+  invalidate(subject: string, upTo = this.now()): number {
     this.noteOrder(upTo);
-    if (upTo <= this.invalidUpTo(subject)) return false;
-    if (subject === ALL) this.#allInvalid = upTo;
-    else this.#invalid.set(subject, upTo);
-    return true;
-  }
-
-  /** The order up to which the answers about a subject are invalid. */
-  invalidUpTo(subject: string): number {
-    const own = this.#invalid.get(subject) ?? Number.NEGATIVE_INFINITY;
-    return Math.max(this.converted(own), this.converted(this.#allInvalid));
+    // Otherwise known, for example because the message is an echo.
+    if (upTo > this.#invalidUpTo(subject)) {
+      if (subject === ALL) this.#allInvalid = upTo;
+      else this.#invalid.set(subject, upTo);
+      for (const listener of this.#listeners) listener(subject, upTo);
+    }
+    return upTo;
   }
 
   /** Whether an answer must not be served, because a later negative one or an invalidation is known. */
   isInvalid(subject: string, order: number): boolean {
-    return order <= this.invalidUpTo(subject);
+    return order <= this.#invalidUpTo(subject);
+  }
+
+  #invalidUpTo(subject: string): number {
+    const own = this.#invalid.get(subject) ?? Number.NEGATIVE_INFINITY;
+    return Math.max(this.converted(own), this.converted(this.#allInvalid));
   }
 
   #timeAt(at: number): number {

@@ -31,11 +31,9 @@ export function openText(
   const bytes = Buffer.from(sealed.slice(VERSION.length), 'base64url');
   if (bytes.length < NONCE + TAG) return undefined;
   try {
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE), {
-      authTagLength: TAG,
-    })
-      .setAAD(Buffer.from(name))
-      .setAuthTag(bytes.subarray(-TAG));
+    const nonce = bytes.subarray(0, NONCE);
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG });
+    decipher.setAAD(Buffer.from(name)).setAuthTag(bytes.subarray(-TAG));
     const text = decipher.update(bytes.subarray(NONCE, -TAG));
     // Checks the tag. In GCM, `final` returns no more text.
     decipher.final();
@@ -46,9 +44,8 @@ export function openText(
 }
 
 /**
- * Hides codes and purchases from the shared cache: names are HMACs, and each value is sealed for one name and order.
- * Read access to the cache reveals nothing. Write access is not enough to make up a purchase, or to give one
- * code the purchase of another.
+ * Hides codes and purchases from the shared cache: names are HMACs, and each value is sealed for one name and order. So
+ * write access is not enough to make up a purchase, or to give one code the purchase of another.
  */
 export class Seal {
   readonly #nameKey: Buffer;
@@ -56,10 +53,7 @@ export class Seal {
   /** What the messages of this fleet begin with. Another shop can use the same channel. */
   readonly tag: string;
 
-  /**
-   * @param context - binds names and values to the service's address and the account, so that two shops
-   * on one Redis never read each other's answers.
-   */
+  /** @param context - the service's address and the account: two shops on one Redis never read each other's answers. */
   constructor(
     readonly secret: string,
     context: string,

@@ -2,8 +2,7 @@ import { withTimeout } from '../deadline.js';
 
 /**
  * A cache that the processes of a fleet share, as `RedisCache` of `marketgate/redis` is. Any object with these methods
- * will do. What the package stores there is sealed, so that nobody who can read there learns a purchase code. A cache
- * that fails, hangs or lies is skipped.
+ * will do. What the package stores there is sealed. A cache that fails, hangs or lies is skipped.
  */
 export interface SharedCache {
   /** The row that {@link write} has stored, if it has not expired, and the time. */
@@ -11,7 +10,6 @@ export interface SharedCache {
   /**
    * Stores a value for `ttl` milliseconds, unless one of the same or a later `order` is there. Compares and writes in one
    * step.
-   *
    * @returns whether it was stored.
    */
   write(key: string, value: string, ttl: number, order: number): Promise<boolean>;
@@ -47,23 +45,17 @@ export interface SharedRow {
   readonly now: number;
 }
 
-/** In place of a result, when the call failed or was not made. */
-export const UNAVAILABLE = Symbol('the shared cache cannot be asked');
-export type Unavailable = typeof UNAVAILABLE;
-
 /** The failed reads in a row after which a shared cache is left alone, and for how many milliseconds. */
 const FAILURES_TO_REST = 3;
 const REST = 2000;
 
 /**
- * A shared cache as the shared tier uses it. The whole failure policy is here: each call has a short deadline, a failure
- * becomes {@link UNAVAILABLE} and never an error of the lookup, and a cache whose reads keep failing is left alone for a
- * while.
+ * A shared cache as the shared tier uses it: each call has a short deadline, a call that fails gives `undefined`, and a
+ * cache whose reads keep failing is left alone for a while.
  */
 export class GuardedSharedCache {
   #failures = 0;
-  #failedAt = Number.NEGATIVE_INFINITY;
-  #restsUntil = Number.NEGATIVE_INFINITY;
+  #restsUntil = 0;
 
   /** @param deadline - of one call, in milliseconds. */
   constructor(
@@ -79,84 +71,25 @@ export class GuardedSharedCache {
   /** Makes calls again, for example because the connection is back. */
   wake(): void {
     this.#failures = 0;
-    this.#restsUntil = Number.NEGATIVE_INFINITY;
+    this.#restsUntil = 0;
   }
 
-  async read(name: string): Promise<SharedRow | Unavailable> {
-    if (this.isResting) return UNAVAILABLE;
-    const begun = performance.now();
-    const row = await this.#call(() => this.store.read(name));
-    // Only reads count: a Redis that is full or read-only refuses everything else, and still answers reads.
+  /** Only reads count as failed: a Redis that is full or read-only refuses everything else, and still answers reads. */
+  async read(name: string): Promise<SharedRow | undefined> {
+    if (this.isResting) return undefined;
+    const row = await this.call((store) => store.read(name));
     if (isRow(row)) {
       this.wake();
       return row;
     }
-    // Reads that were in flight together count once, because they had one fault in common.
-    if (begun < this.#failedAt) return UNAVAILABLE;
     this.#failures++;
-    this.#failedAt = performance.now();
-    if (this.#failures >= FAILURES_TO_REST) this.#restsUntil = this.#failedAt + REST;
-    return UNAVAILABLE;
+    if (this.#failures >= FAILURES_TO_REST) this.#restsUntil = performance.now() + REST;
+    return undefined;
   }
 
-  /** Whether the row was stored: not when one of the same or a later order is there. */
-  async write(...row: Parameters<SharedCache['write']>): Promise<boolean | Unavailable> {
-    const isWritten = await this.#call(() => this.store.write(...row));
-    return typeof isWritten === 'boolean' ? isWritten : UNAVAILABLE;
-  }
-
-  async delete(name: string): Promise<void> {
-    await this.#call(() => this.store.delete(name));
-  }
-
-  /** Takes a lock; `undefined`: another process holds it. The function that releases it never rejects. */
-  async lock(name: string, ttl: number): Promise<(() => void) | undefined | Unavailable> {
-    let hasLeft = false;
-    // Also while the cache is left alone.
-    const release = (unlock: () => Promise<void>): void =>
-      void withTimeout(this.deadline, unlock).catch(() => {});
-    const unlock = await this.#call(async () => {
-      const taken = await this.store.lock(name, ttl);
-      // Nobody waits for it any more, and other processes would wait until it expires.
-      if (hasLeft && typeof taken === 'function') release(taken);
-      return taken;
-    });
-    hasLeft = unlock === UNAVAILABLE;
-    return typeof unlock === 'function' ? () => release(unlock) : unlock;
-  }
-
-  /** Whether it was published. */
-  async publish(message: string): Promise<boolean> {
-    return (await this.#call(() => this.store.publish(message))) !== UNAVAILABLE;
-  }
-
-  /** Subscribes without a deadline, because the connection can come later. Rejects as the store does. */
-  async subscribe(
-    onMessage: (message: string) => void,
-    onListening: (isListening: boolean) => void,
-  ): Promise<() => Promise<void>> {
-    let hasReported = false;
-    const stop = await this.store.subscribe(
-      (message: unknown) => {
-        if (typeof message === 'string') onMessage(message);
-      },
-      (isListening) => {
-        hasReported = true;
-        onListening(isListening);
-      },
-    );
-    // A store without connections has nothing to report.
-    if (!hasReported) onListening(true);
-    return stop;
-  }
-
-  async #call<T>(run: () => Promise<T>): Promise<T | Unavailable> {
-    if (this.isResting) return UNAVAILABLE;
-    try {
-      return await withTimeout(this.deadline, run);
-    } catch {
-      return UNAVAILABLE;
-    }
+  async call<T>(run: (store: SharedCache) => Promise<T>): Promise<T | undefined> {
+    if (this.isResting) return undefined;
+    return withTimeout(this.deadline, () => run(this.store)).catch(() => undefined);
   }
 }
 

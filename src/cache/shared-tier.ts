@@ -3,15 +3,10 @@ import { schedule, wait, withTimeout } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { unreadableIn } from '../model/fields.js';
-import { type CacheLimits, maxLife } from './options.js';
-import { ALL, type Orders, type RequestTime } from './orders.js';
+import type { CacheLimits } from './options.js';
+import { ALL, type Orders } from './orders.js';
 import { Seal } from './seal.js';
-import {
-  GuardedSharedCache,
-  type SharedCache,
-  UNAVAILABLE,
-  type Unavailable,
-} from './shared-cache.js';
+import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
 
 /*
  * How the processes of a fleet share answers, on one page.
@@ -20,30 +15,28 @@ import {
  * long as no negative one with a later order is known.
  *
  * **Row.** Under the HMAC of its subject ("purchase x"), a sealed answer with its order. It is written only over a lower
- * order, in one step, so a late answer never replaces one that was requested later. Beside the order it has the time of
- * the request. Its age is the time since by the shared cache's clock alone, so processes' clocks do not matter. If that
- * clock is behind the time of the request (another server has taken over), the age is unknown, and the service is asked.
+ * order, in one step, so a late answer never replaces one that was requested later. Its age is the time since its request
+ * by the shared cache's clock alone. If that clock is behind the request (another server has taken over), the age is
+ * unknown, and the service is asked.
  *
  * **Tombstone.** A negative answer about a code that had a positive one keeps the row for as long as the positive one
- * could have been served. Other negative answers live for `invalidTtl`, so strangers cannot fill the shared cache. A
- * later negative answer does not shorten a tombstone.
+ * could have been served. Other negative answers live for `invalidTtl`, so strangers cannot fill the shared cache.
  *
- * **Message.** A subject and an order. Whoever receives it forgets what it has up to there, and remembers the order. So
- * an older positive answer cannot return: not from a request that is still in flight, and not from a row that could not
- * be replaced. Every negative answer about a code is published, because the row with a positive one can have been
- * evicted. Items, lists and accounts open no door: they have no tombstones and no messages.
+ * **Message.** A subject and an order. Whoever receives it forgets what it has up to there, and remembers the order, so
+ * that an older positive answer cannot return from a request in flight, or from a row that could not be replaced. Every
+ * negative answer about a code is published, because the row with a positive one can have been evicted. Items, lists and
+ * accounts open no door: they have no tombstones and no messages.
  *
- * **Everything** is a subject too, so its invalidation is one row and one message. Each process reads that row once in
- * an epoch.
+ * **Everything** is a subject too: one row and one message. Each process reads that row once in an epoch.
  *
- * **Epoch.** A connection that was lost and is back, a message that does not open, and a new secret begin a new epoch.
- * What was cached before is still there, but the shared cache is asked before it is served; if that has no row, the
- * service is asked; if that does not answer either, the cached answer serves until `staleIfError`. While no connection
- * is there, there is no epoch: every lookup asks the shared cache.
+ * **Epoch.** A connection that is back, and a message that does not open, begin a new epoch. What was cached
+ * before is still there, but the shared cache is asked before it is served; if that has no row, the service is asked; if
+ * that does not answer either, the cached answer serves until `staleIfError`. Without a connection there is no epoch:
+ * every lookup asks the shared cache.
  *
- * **Unsent.** A tombstone that could not be stored or published waits in a bounded queue. A timer sends it, and so does
- * the connection when it is back. If the queue overflows, everything is invalidated instead. The latest tombstones that
- * were stored are sent again with a new connection, because a failover can have lost them.
+ * **Unsent.** A tombstone that could not be stored or published waits in a bounded queue for a timer, or the connection.
+ * If the queue overflows, everything is invalidated instead. The latest tombstones are sent again with a new connection,
+ * because a failover can have lost them.
  *
  * | fault | what answers it |
  * |---|---|
@@ -52,10 +45,6 @@ import {
  * | it restarts empty, or evicts a row | the epoch; messages and the orders that are remembered |
  * | another server takes over, with an older row or an earlier clock | orders that are remembered; tombstones are sent again; an order is never below one that was seen |
  * | a connection is lost; a process is killed while others wait for its answer | the epoch; the lock expires |
- *
- * Not answered, because it takes two faults and an outage of the service to be seen: the row of a positive answer is
- * evicted, and a process that found no row stores its negative answer for `invalidTtl` just after another one has stored
- * the tombstone. A third process that is cut off all the while learns of neither.
  */
 
 /** The limit of one call to a shared cache, in milliseconds. */
@@ -64,7 +53,7 @@ const MAX_CALL = 100;
 const LOCK_TTL = 2000;
 /** How long to wait before looking again for the answer of another process, in milliseconds. */
 const POLL = 25;
-/** The longest answer that is shared, in characters: a catalogue of megabytes is cheaper to request. */
+/** The longest answer that is shared, in characters: a longer one would hold up the other calls. */
 const MAX_LENGTH = 512 * 1024;
 /** Tombstones that wait at most. More are replaced by an invalidation of everything. */
 const MAX_WAITING = 1000;
@@ -74,7 +63,6 @@ const MAX_STORED = 200;
 const RETRY = 2000;
 const MESSAGE = 'message';
 
-/** Options and callbacks of a shared tier. */
 export interface SharedTierOptions {
   readonly limits: CacheLimits;
   /** Milliseconds that a call can take in all. */
@@ -83,31 +71,23 @@ export interface SharedTierOptions {
   /** The address of the service and the account. */
   readonly context: string;
   readonly orders: Orders;
-  /** The answers about a key are invalid up to an order. */
-  onInvalidated(kind: string, key: string, upTo: number): void;
-  /** All answers are invalid up to an order. */
-  onAllInvalidated(upTo: number): void;
 }
 
-/** An answer as other processes can serve it. */
-interface Shareable {
+/** What is sealed in a row. */
+interface Content {
   /** `null`: a negative answer. */
   readonly value: object | null;
-  /** The spelling that was requested; `undefined`: the answer was invalidated, or cannot be served by other processes. */
-  readonly spelling?: string | undefined;
+  /** The time before the request by the shared cache's clock, in microseconds. */
+  readonly at: number;
+  /** The spelling that was requested. Absent: the answer was invalidated. */
+  readonly spelling?: string;
+  readonly isTombstone?: boolean;
   /** The fields of the value that could not be read. */
   readonly unreadable?: readonly string[] | undefined;
 }
 
-/** What is sealed in a row. */
-interface Content extends Shareable {
-  /** The time before the request by the shared cache's clock, in microseconds. */
-  readonly at: number;
-  readonly isTombstone?: boolean;
-}
-
 /** An answer that another process has shared. */
-export interface SharedAnswer extends Shareable {
+export interface SharedAnswer extends Content {
   /** Milliseconds since the request, by the shared cache's clock. */
   readonly age: number;
   readonly order: number;
@@ -119,12 +99,8 @@ export interface SharedAnswer extends Shareable {
 export interface Found<A> {
   /** The epoch in which it was asked: messages that are missed from then on can be about what is requested next. */
   readonly epoch: number;
-  /** How the row was read. Absent, if the shared cache could not be asked. */
-  readonly reading?: {
-    readonly seal: Seal;
-    /** The time by the shared cache's clock, in microseconds. */
-    readonly now: number;
-  };
+  /** The time by the shared cache's clock, in microseconds. Absent, if the shared cache could not be asked. */
+  readonly now?: number;
   readonly adopted?: A | undefined;
   /** Whether the row is a positive answer or a tombstone of one. */
   readonly hadPositive: boolean;
@@ -132,11 +108,11 @@ export interface Found<A> {
   readonly release?: () => void;
 }
 
-/** A new answer. */
-export interface NewAnswer extends Shareable {
-  /** What it is about. */
+/** A new answer of the service. */
+interface NewAnswer extends Pick<Content, 'value'> {
   readonly subject: string;
-  readonly time: RequestTime;
+  readonly spelling: string;
+  readonly order: number;
   readonly isRevocable: boolean;
   /** Whether there was a positive answer, here or in the shared cache. */
   readonly hadPositive: boolean;
@@ -150,7 +126,6 @@ export class SharedTier {
   /** The epoch in which the row that invalidates everything was read. */
   #allReadIn = Number.NaN;
   readonly #store: GuardedSharedCache;
-  readonly #options: SharedTierOptions;
   /** How long a positive answer about a code can be served, in milliseconds. */
   readonly #life: number;
   /** Of one call to the shared cache, in milliseconds. */
@@ -163,9 +138,12 @@ export class SharedTier {
   #subscription: Promise<() => Promise<void>> | undefined;
   #isClosed = false;
 
-  constructor(shared: SharedCache, options: SharedTierOptions) {
-    this.#options = options;
-    this.#life = maxLife(options.limits);
+  constructor(
+    private readonly shared: SharedCache,
+    private readonly options: SharedTierOptions,
+  ) {
+    const { ttl, staleWhileRevalidate, staleIfError } = options.limits;
+    this.#life = Math.max(ttl + Math.min(staleWhileRevalidate, staleIfError), staleIfError);
     // A lookup makes several such calls, and most of its time is for the service.
     this.#deadline = Math.min(MAX_CALL, options.timeout / 4);
     this.#store = new GuardedSharedCache(shared, this.#deadline);
@@ -189,17 +167,22 @@ export class SharedTier {
   ): Promise<Found<A>> {
     const begun = performance.now();
     // The service gets at least half of the time.
-    const longest = Math.min(LOCK_TTL, this.#options.timeout / 2);
+    const longest = Math.min(LOCK_TTL, this.options.timeout / 2);
     for (;;) {
       const found = await this.read(subject, adopt);
-      if (found.reading === undefined || found.adopted !== undefined) return found;
-      const release = await this.#store.lock(`${found.reading.seal.name(subject)}.lock`, LOCK_TTL);
-      if (release === UNAVAILABLE) return found;
-      if (release !== undefined) {
+      if (found.now === undefined || found.adopted !== undefined) return found;
+      const name = `${this.#seal?.name(subject)}.lock`;
+      const lock = await this.#store.call(async (store) => {
+        const taken = await store.lock(name, LOCK_TTL);
+        return taken === undefined ? 'of another process' : taken;
+      });
+      if (typeof lock === 'function') {
+        const release = (): void => void withTimeout(this.#deadline, lock).catch(() => {});
         // The process that had the lock can have shared its answer in between.
         return { ...(await this.read(subject, adopt)), release };
       }
-      if (performance.now() - begun >= longest || signal.aborted) return found;
+      const isLocked = lock === 'of another process';
+      if (!isLocked || performance.now() - begun >= longest || signal.aborted) return found;
       await wait(POLL);
     }
   }
@@ -211,23 +194,20 @@ export class SharedTier {
   ): Promise<Found<A>> {
     const seal = await this.#currentSeal();
     const { epoch } = this;
-    const isAllKnown =
-      seal !== undefined && (this.#allReadIn === epoch || (await this.#readAll(seal)));
+    const isAllKnown = this.#allReadIn === epoch || (await this.#readAll(seal));
     const row = isAllKnown ? await this.#readRow(seal, subject) : undefined;
-    if (seal === undefined || row === undefined) return { epoch, hadPositive: false };
+    if (row === undefined) return { epoch, hadPositive: false };
     const { now, order, content } = row;
-    const reading = { seal, now };
-    const { orders } = this.#options;
+    const { orders } = this.options;
     if (content === undefined || orders.isInvalid(ALL, order))
-      return { epoch, reading, hadPositive: false };
-    const { at, isTombstone = false, ...shareable } = content;
-    const isNegative = shareable.value === null;
-    const age = (now - at) / 1000;
+      return { epoch, now, hadPositive: false };
+    const isNegative = content.value === null;
+    const age = (now - content.at) / 1000;
     // A negative answer is read at any age, and a positive one not against a later negative one.
     const isUsable = isNegative || (age >= 0 && !orders.isInvalid(subject, order));
-    const answer = { ...shareable, age: Math.max(age, 0), order, epoch };
+    const answer = { ...content, age: Math.max(age, 0), order, epoch };
     const adopted = isUsable ? adopt(answer) : undefined;
-    return { epoch, reading, hadPositive: !isNegative || isTombstone, adopted };
+    return { epoch, now, hadPositive: !isNegative || content.isTombstone === true, adopted };
   }
 
   /**
@@ -235,41 +215,31 @@ export class SharedTier {
    * later if it cannot be sent now.
    * @returns whether another process has shared a later answer.
    */
-  async share(answer: NewAnswer, found: Found<unknown>): Promise<boolean> {
-    const { subject, value, spelling, time, isRevocable, hadPositive } = answer;
-    const { orders, limits } = this.#options;
-    const { reading } = found;
+  async share(answer: NewAnswer, { now }: Found<unknown>): Promise<boolean> {
+    const { subject, value, spelling, order, isRevocable, hadPositive } = answer;
     if (value !== null) {
-      if (reading === undefined) return false;
-      const life = isRevocable ? this.#life : limits.ttl;
-      const content = { at: reading.now, spelling, unreadable: unreadableIn(value), value };
-      return (await this.#write(reading.seal, subject, content, life, time.order)) === false;
+      if (now === undefined) return false;
+      const life = isRevocable ? this.#life : this.options.limits.ttl;
+      const content = { at: now, spelling, unreadable: unreadableIn(value), value };
+      return (await this.#write(subject, order, content, life)) === false;
     }
-    const order = orders.ofNegative(time);
     // Where the shared cache could not be asked, a positive answer cannot be excluded.
-    const isTombstone = isRevocable && (hadPositive || reading === undefined);
-    if (reading === undefined) {
+    const isTombstone = isRevocable && (hadPositive || now === undefined);
+    if (now === undefined) {
       if (isTombstone) this.#sendLater(subject, order);
       return false;
     }
-    const content = { at: reading.now, spelling, isTombstone, value };
-    const life = isTombstone ? this.#life : limits.invalidTtl;
-    const [isWritten, isPublished] = await Promise.all([
-      this.#write(reading.seal, subject, content, life, order),
-      !isRevocable || this.#publish(reading.seal, subject, order),
-    ]);
-    if (isTombstone && isWritten !== UNAVAILABLE && isPublished)
-      raise(this.#stored, subject, order);
-    else if (isTombstone) this.#sendLater(subject, order);
+    const content = { at: now, spelling, isTombstone, value };
+    const { isWritten, isSent } = await this.#send(subject, order, content, isRevocable);
+    if (isTombstone && !isSent) this.#sendLater(subject, order);
     return isWritten === false;
   }
 
   /** Invalidates a subject, or {@link ALL}, in every process, also in one that starts later. Rejects as `KeyApi.invalidate` does. */
   async invalidate(subject: string): Promise<void> {
     const isReady = await this.#readAll(await this.#currentSeal());
-    const order = this.#options.orders.now();
-    this.#invalidate(subject, order);
-    if (isReady && (await this.#send(subject, order))) return raise(this.#stored, subject, order);
+    const order = this.options.orders.invalidate(subject);
+    if (isReady && (await this.#sendTombstone(subject, order))) return;
     this.#sendLater(subject, order);
     throw new MarketgateError(
       'store_unavailable',
@@ -285,47 +255,37 @@ export class SharedTier {
   /** The seal of the current secret. `undefined`: it is not known in time, and this call does without the shared tier. */
   async #currentSeal(): Promise<Seal | undefined> {
     if (this.#isClosed) return undefined;
-    const given = this.#options.secret();
-    if (typeof given === 'string') this.#use(given);
-    else {
-      const known = given.then((current) => this.#use(current));
-      // One that is known is used until the current one comes.
-      await withTimeout(this.#seal ? 1 : this.#deadline, () => known).catch(() => {});
-    }
+    await withTimeout(this.#deadline, async () => {
+      const secret = await this.options.secret();
+      // One that comes too late is used by the next call.
+      if (this.#seal?.secret !== secret) this.#seal = new Seal(secret, this.options.context);
+    }).catch(() => {});
     // It can have been closed meanwhile.
     if (this.#seal === undefined || this.#isClosed) return undefined;
     if (this.#subscription === undefined) await this.#subscribe();
     return this.#seal;
   }
 
-  #use(secret: string): void {
-    if (this.#seal?.secret === secret) return;
-    this.#seal = new Seal(secret, this.#options.context);
-    // What the others published under the new secret was not received.
-    if (!Number.isNaN(this.epoch)) this.epoch = ++this.#epochs;
-  }
-
   /** Subscribes, and waits for that a little, because what is cached before messages arrive must be asked again. */
   async #subscribe(): Promise<void> {
-    const onMessage = (message: string): void => this.#onMessage(message);
-    const onListening = (isListening: boolean): void => {
-      if (isListening) this.#onListening();
-      else this.epoch = Number.NaN;
-    };
-    // Once it is registered, because it can report at once that messages arrive.
+    // In a microtask, because a store can report at once that messages arrive.
     const subscription = Promise.resolve().then(() =>
-      this.#store.subscribe(onMessage, onListening),
+      this.shared.subscribe(
+        (message) => this.#onMessage(message),
+        (isListening) => this.#onListening(isListening),
+      ),
     );
     this.#subscription = subscription;
-    await withTimeout(this.#deadline, () => subscription).catch(() => {});
     // The next lookup tries again.
     subscription.catch(() => {
       this.#subscription = undefined;
     });
+    await withTimeout(this.#deadline, () => subscription).catch(() => {});
   }
 
-  #onListening(): void {
-    this.epoch = ++this.#epochs;
+  #onListening(isListening: boolean): void {
+    this.epoch = isListening ? ++this.#epochs : Number.NaN;
+    if (!isListening) return;
     // What waits is sent now, and not when the shared cache has rested. That also reads the clock, which can be another
     // server's.
     this.#store.wake();
@@ -333,50 +293,37 @@ export class SharedTier {
     void this.#sendWaiting();
   }
 
-  #publish(seal: Seal, subject: string, order: number): Promise<boolean> {
-    return this.#store.publish(seal.tag + seal.seal(MESSAGE, JSON.stringify({ subject, order })));
-  }
-
   #onMessage(text: string): void {
     const seal = this.#seal;
-    if (seal === undefined || !text.startsWith(seal.tag)) return;
+    if (seal === undefined || typeof text !== 'string' || !text.startsWith(seal.tag)) return;
     const opened = seal.open(MESSAGE, text.slice(seal.tag.length));
     if (opened === undefined) {
       this.epoch = ++this.#epochs;
       return;
     }
     const { subject, order } = JSON.parse(opened) as { subject: string; order: number };
-    this.#invalidate(subject, order);
-  }
-
-  /** Forgets the answers about a subject up to an order, unless that is known. */
-  #invalidate(subject: string, upTo: number): void {
-    const { orders, onInvalidated, onAllInvalidated } = this.#options;
-    // It is, when the message is an echo.
-    if (!orders.invalidate(subject, upTo)) return;
-    const space = subject.indexOf(' ');
-    if (subject === ALL) onAllInvalidated(upTo);
-    else onInvalidated(subject.slice(0, space), subject.slice(space + 1), upTo);
+    this.options.orders.invalidate(subject, order);
   }
 
   /** Reads up to which order everything is invalid, and the clock, which orders need. @returns whether both are known. */
   async #readAll(seal: Seal | undefined): Promise<boolean> {
     const { epoch } = this;
-    const row = seal && (await this.#readRow(seal, ALL));
+    const row = await this.#readRow(seal, ALL);
     if (row === undefined) return false;
-    if (row.content !== undefined) this.#invalidate(ALL, row.order);
+    if (row.content !== undefined) this.options.orders.invalidate(ALL, row.order);
     this.#allReadIn = epoch;
     return true;
   }
 
   /** A row and the time. Its content is absent where there is none, or it was not written by this fleet. */
-  async #readRow(seal: Seal, subject: string) {
+  async #readRow(seal: Seal | undefined, subject: string) {
+    if (seal === undefined) return undefined;
     const name = seal.name(subject);
     const sentAt = performance.now();
     const row = await this.#store.read(name);
-    if (row === UNAVAILABLE) return undefined;
+    if (row === undefined) return undefined;
     const { value, order, now } = row;
-    const { orders } = this.#options;
+    const { orders } = this.options;
     orders.noteTime(now, sentAt);
     const text = value === undefined ? undefined : seal.open(`${name} ${order}`, value);
     if (text !== undefined) {
@@ -387,48 +334,63 @@ export class SharedTier {
       const expected = 'a value sealed by this fleet, of this version';
       reportDrift(this, { endpoint: 'shared cache', kind: 'dropped', path: 'value', expected });
       // Nobody could replace it by a lower order. Otherwise the next answer does.
-      if (order > now) await this.#store.delete(name);
+      if (order > now) await this.#store.call((store) => store.delete(name));
     }
     return { now, order, content: undefined };
   }
 
+  /** Stores a row. `false`: one of the same or a later order is there; `undefined`: it could not be stored. */
   async #write(
-    seal: Seal,
     subject: string,
+    order: number,
     content: Content,
     life: number,
-    order: number,
-  ): Promise<boolean | Unavailable> {
+  ): Promise<boolean | undefined> {
+    const seal = this.#seal as Seal;
     let text: string;
     try {
       text = JSON.stringify(content);
     } catch {
       // An undocumented field is nested too deeply for JSON.
-      return UNAVAILABLE;
+      return undefined;
     }
-    if (text.length > MAX_LENGTH) return UNAVAILABLE;
+    if (text.length > MAX_LENGTH) return undefined;
     const name = seal.name(subject);
     const sealed = seal.seal(`${name} ${order}`, text);
-    return this.#store.write(name, sealed, Math.max(1, Math.ceil(life)), order);
+    const ttl = Math.max(1, Math.ceil(life));
+    const isWritten = await this.#store.call((store) => store.write(name, sealed, ttl, order));
+    return typeof isWritten === 'boolean' ? isWritten : undefined;
   }
 
-  /** Stores and publishes a tombstone. @returns whether both are done. */
-  async #send(subject: string, given: number): Promise<boolean> {
+  /** Stores a negative answer, and publishes it if it is revocable. */
+  async #send(subject: string, order: number, content: Content, isRevocable: boolean) {
     const seal = this.#seal as Seal;
-    const order = this.#options.orders.converted(given);
-    const content = { at: order, isTombstone: true, value: null };
+    const message = seal.tag + seal.seal(MESSAGE, JSON.stringify({ subject, order }));
+    const publish = async (store: SharedCache) => {
+      await store.publish(message);
+      return true;
+    };
+    const life = content.isTombstone ? this.#life : this.options.limits.invalidTtl;
     const [isWritten, isPublished] = await Promise.all([
-      this.#write(seal, subject, content, this.#life, order),
-      this.#publish(seal, subject, order),
+      this.#write(subject, order, content, life),
+      !isRevocable || this.#store.call(publish),
     ]);
-    return isWritten !== UNAVAILABLE && isPublished;
+    const isSent = isWritten !== undefined && isPublished === true;
+    if (isSent && content.isTombstone) raise(this.#stored, subject, order);
+    return { isWritten, isSent };
+  }
+
+  async #sendTombstone(subject: string, given: number): Promise<boolean> {
+    const order = this.options.orders.converted(given);
+    const content = { at: order, isTombstone: true, value: null };
+    return (await this.#send(subject, order, content, true)).isSent;
   }
 
   #sendLater(subject: string, order: number): void {
     raise(this.#waiting, subject, order);
     if (this.#waiting.size > MAX_WAITING) {
       this.#waiting.clear();
-      raise(this.#waiting, ALL, this.#options.orders.now());
+      this.#waiting.set(ALL, this.options.orders.now());
     }
     this.#retry();
   }
@@ -447,9 +409,8 @@ export class SharedTier {
     let canSend = await isReady();
     for (const [subject, order] of [...this.#waiting]) {
       if (!canSend) break;
-      if (await this.#send(subject, order)) {
+      if (await this.#sendTombstone(subject, order)) {
         if (this.#waiting.get(subject) === order) this.#waiting.delete(subject);
-        raise(this.#stored, subject, order);
         // A shared cache that stores nothing still publishes.
       } else canSend = await isReady();
     }
@@ -459,7 +420,7 @@ export class SharedTier {
 
 /** Notes an order, unless a later one is noted. */
 function raise(
-  orders: Map<string, number> | LRUCache<string, number>,
+  orders: Pick<Map<string, number>, 'get'> & { set(subject: string, order: number): unknown },
   subject: string,
   order: number,
 ): void {

@@ -15,7 +15,7 @@ import { type ClientOptions, checkCallOptions, clientSettings } from '../http/cl
 import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
 import { encode, nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
-import { deepFreeze, unreadableIn } from '../model/fields.js';
+import { unreadableIn } from '../model/fields.js';
 import { type Item, itemId } from '../model/item.js';
 import { isPurchaseCode, type Purchase, requiredCode } from '../model/purchase.js';
 import { choiceOption, ifUnset, patternOption, wrongOption } from '../options.js';
@@ -61,7 +61,7 @@ export interface KeyApiOptions extends ClientOptions {
 /** Options of one request, from the cache or, without one, from the caller. */
 type AskOptions = HttpCallOptions & Partial<Pick<RequestOptions, 'hadPositive'>>;
 
-/** The cache of each endpoint, under the endpoint's `what`, by which invalidations name it. */
+/** The cache of each endpoint. */
 interface Caches {
   readonly account: Cache<Account>;
   readonly items: Cache<Item[]>;
@@ -118,8 +118,6 @@ export class KeyApi {
         secret: () => secret ?? this.#apiKey(),
         context: `${url.origin}${url.basePath}\n${scope ?? ''}`,
         orders: this.#orders,
-        onInvalidated: (kind, key, upTo) => this.#caches?.[kind as keyof Caches]?.forget(key, upTo),
-        onAllInvalidated: (upTo) => this.#forgetAll(upTo),
       });
     this.#caches = this.#makeCaches(limits, timer);
   }
@@ -220,15 +218,11 @@ export class KeyApi {
    * the service all the same, and keeps trying to publish the invalidation.
    */
   async invalidate(code?: string): Promise<void> {
-    if (code !== undefined) {
-      const plain = plainCode(code);
-      await this.#caches?.purchase.invalidate(plain);
-      return;
-    }
-    const upTo = this.#orders.now();
-    this.#orders.invalidate(ALL, upTo);
-    this.#forgetAll(upTo);
-    await this.#sharedTier?.invalidate(ALL);
+    const plain = code === undefined ? undefined : plainCode(code);
+    const subject = plain === undefined ? ALL : this.#caches?.purchase.subject(plain);
+    if (subject === undefined) return;
+    this.#orders.invalidate(subject);
+    await this.#sharedTier?.invalidate(subject);
   }
 
   /**
@@ -236,7 +230,6 @@ export class KeyApi {
    * `service_unavailable`; later calls are refused, unless their answer is cached.
    */
   async close(): Promise<void> {
-    for (const cache of this.#allCaches()) cache.close();
     this.#sharedTier?.close();
     await this.#http.close();
   }
@@ -276,15 +269,9 @@ export class KeyApi {
 
   /** Asks for the account, to see whether the service knows the key. */
   async #checkKey(apiKey: string, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#http.within(nameOf(accountDetails), { signal }, (deadline) =>
-        this.#http.send(this.#accountRequest(apiKey, deadline), deadline),
-      );
-    } catch (error) {
-      // `getAccount` must not serve the account any more. A failed publish is repeated by the cache.
-      if (isKeyRejected(error)) void this.#caches?.account.invalidate(NO_PARAMETER).catch(() => {});
-      throw error;
-    }
+    await this.#http.within(nameOf(accountDetails), { signal }, (deadline) =>
+      this.#http.send(this.#accountRequest(apiKey, deadline), deadline),
+    );
   }
 
   #accountRequest(apiKey: string, deadline?: Deadline): HttpRequest<Account | null> {
@@ -324,6 +311,9 @@ export class KeyApi {
           return account;
         } catch (error) {
           this.#keyCheck.note(apiKey, error);
+          // `getAccount` must not serve the account any more.
+          const subject = isKeyRejected(error) && this.#caches?.account.subject(NO_PARAMETER);
+          if (subject) this.#orders.invalidate(subject);
           throw error;
         }
       },
@@ -340,14 +330,12 @@ export class KeyApi {
         limits,
         clock,
         request: (value, options) => this.#ask(endpoint, value, options),
-        freeze: deepFreeze,
         orders: this.#orders,
         sharedTier: this.#sharedTier,
         ...parts,
       });
     return {
-      // The negative answer of this endpoint is an error.
-      account: cacheOf(accountDetails, { isNegative: isKeyRejected }),
+      account: cacheOf(accountDetails),
       items: cacheOf(itemsAll),
       item: cacheOf(itemsItem),
       purchase: cacheOf(purchasesValidation, { isRevocable: true }),
@@ -366,14 +354,6 @@ export class KeyApi {
       this.#indexes.set(list, index);
     }
     return index.get(id) ?? (list.length === 0 || unreadableIn(list) ? undefined : null);
-  }
-
-  #allCaches(): Cache<never>[] {
-    return Object.values((this.#caches ?? {}) as Record<string, Cache<never>>);
-  }
-
-  #forgetAll(upTo: number): void {
-    for (const cache of this.#allCaches()) cache.forgetAll(upTo);
   }
 }
 

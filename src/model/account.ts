@@ -1,15 +1,4 @@
-import {
-  about,
-  number,
-  optional,
-  record,
-  section,
-  text,
-  textId,
-  textMap,
-  timestamp,
-  url,
-} from './fields.js';
+import * as f from './fields.js';
 
 /**
  * The account that an api_key belongs to (specification: "Account"). Field names are as on the wire. Only
@@ -63,29 +52,29 @@ export interface AccountProfile {
 }
 
 /** Only `username` is essential: no route depends on more. */
-export const accountSchema = record<Account>({
-  name: section<Account['name']>({
-    firstname: about(text, { examples: ['Ida'] }),
-    lastname: about(text, { examples: ['Northlight'] }),
-    full_name: about(text, { examples: ['Ida Northlight'] }),
+export const accountSchema = f.record<Account>({
+  name: f.section<Account['name']>({
+    firstname: f.about(f.text, { examples: ['Ida'] }),
+    lastname: f.about(f.text, { examples: ['Northlight'] }),
+    full_name: f.about(f.text, { examples: ['Ida Northlight'] }),
   }),
-  username: about(textId, { examples: ['northlight'] }),
-  email: about(text, { examples: ['ida@shop.example'], description: 'Personal data.' }),
-  balance: about(number, { examples: [1289.5], description: 'In units of `currency`.' }),
-  currency: about(text, { examples: ['USD'], description: 'A currency code.' }),
-  profile: section<AccountProfile>({
-    heading: optional(text),
-    description: optional(about(text, { description: 'Can be HTML.' })),
-    contact: section<AccountProfile['contact']>({
-      email: optional(about(text, { examples: ['hello@shop.example'] })),
+  username: f.about(f.textId, { examples: ['northlight'] }),
+  email: f.about(f.text, { examples: ['ida@shop.example'], description: 'Personal data.' }),
+  balance: f.about(f.number, { examples: [1289.5], description: 'In units of `currency`.' }),
+  currency: f.about(f.text, { examples: ['USD'], description: 'A currency code.' }),
+  profile: f.section<AccountProfile>({
+    heading: f.optional(f.text),
+    description: f.optional(f.about(f.text, { description: 'Can be HTML.' })),
+    contact: f.section<AccountProfile['contact']>({
+      email: f.optional(f.about(f.text, { examples: ['hello@shop.example'] })),
     }),
-    social_links: optional(
-      about(textMap, {
+    social_links: f.optional(
+      f.about(f.textMap, {
         examples: [{ facebook: 'https://facebook.example/shop', x: 'https://x.example/shop' }],
         description: 'From the name of a network to a link: an open list.',
       }),
     ),
-    media: section<AccountProfile['media']>({ avatar: url, cover: url }),
+    media: f.section<AccountProfile['media']>({ avatar: f.url, cover: f.url }),
   }),
-  registered_at: about(timestamp, { examples: ['2016-05-11T08:00:00Z'] }),
+  registered_at: f.about(f.timestamp, { examples: ['2016-05-11T08:00:00Z'] }),
 });

@@ -4,7 +4,7 @@ import type { DriftMessage } from '../diagnostics.js';
 /** A schema of this folder. */
 export type Schema<T> = z.ZodMiniType<T>;
 
-/** How a field is parsed. The table is in {@link KINDS}. */
+/** How a field is parsed. */
 interface Kind {
   /** What is expected there, as in `marketgate:drift` and in errors. */
   readonly expected: string;
@@ -23,15 +23,14 @@ const asNumber = (sent: unknown) =>
 const orEmpty = (sent: unknown) => (isEmptyArray(sent) ? {} : sent);
 const orNoDate = (sent: unknown) =>
   typeof sent === 'string' && /^$|^\s*0000-00-00/.test(sent) ? undefined : sent;
-const BOOLEANS = new Map<unknown, boolean>([
-  ...[0, '0', 'false'].map((sent) => [sent, false] as const),
-  ...[1, '1', 'true'].map((sent) => [sent, true] as const),
+const BOOLEANS = new Map([
+  ['0', false],
+  ['false', false],
+  ['1', true],
+  ['true', true],
 ]);
 
-/**
- * The kinds of fields: how each accepts the harmless drift of real deployments. `null` is always absent. The schema of
- * a field names its kind as its error.
- */
+/** How each kind of field accepts harmless drift. `null` is always absent. A schema names its kind as its error. */
 const KINDS = {
   text: { expected: 'string', coerce: asText },
   name: { expected: 'string', coerce: asText, isEssential: true },
@@ -57,7 +56,8 @@ const KINDS = {
   number: { expected: 'number', coerce: asNumber },
   boolean: {
     expected: 'boolean',
-    coerce: (sent) => BOOLEANS.get(typeof sent === 'string' ? sent.toLowerCase() : sent) ?? sent,
+    coerce: (sent) =>
+      typeof sent === 'object' ? sent : (BOOLEANS.get(String(sent).toLowerCase()) ?? sent),
   },
   timestamp: { expected: 'timestamp', coerce: orNoDate },
   date: { expected: 'date', coerce: orNoDate },
@@ -102,7 +102,7 @@ export function about<S extends z.ZodMiniType>(schema: S, info: FieldInfo): S {
   return copy;
 }
 
-/** A character that is shown. Ids without one would all look the same. */
+/** Ids without a visible character would all look the same. */
 const VISIBLE = /[^\s\p{C}]/u;
 
 export const text = z.string(error('text'));
@@ -120,6 +120,7 @@ export const url = about(text, { format: 'uri' });
 /** A URL of a user, or an empty string. */
 export const urlOrEmpty = about(url, { canBeBlank: true });
 export const urls = z.array(url, error('list'));
+const isTimestamp = (sent: string): boolean => parseTimestamp(sent) !== undefined;
 /** ISO 8601. */
 export const timestamp = about(
   z.string(error('timestamp')).check(z.refine(isTimestamp, error('timestamp'))),
@@ -171,17 +172,13 @@ export type Parsed<T> =
 /** Called for each place that was coerced or left out. */
 export type OnDrift = (drift: Omit<DriftMessage, 'endpoint'>) => void;
 
-type Drift = Parameters<OnDrift>[0];
 /** Any object or list of JSON. */
 type Container = Record<PropertyKey, unknown>;
 
 /**
  * Parses `sent`, which comes from JSON and becomes the value: what differs from the schema is coerced or left out in
- * place, and reported.
- *
- * A round of the loop coerces each place that the schema complains about. Objects and lists that were coerced can
- * have inner places that differ, so another round follows. What differs in the end is only fields that are absent, and no
- * caller relies on them.
+ * place, and reported. A coerced object or list can have inner places that differ, so another round follows. What differs
+ * in the end is only fields that are absent, and no caller relies on them.
  * @param at the path of `sent` in the answer, as in `data.purchase`.
  */
 export function parse<T>(
@@ -190,7 +187,7 @@ export function parse<T>(
   at: string,
   onDrift: OnDrift,
 ): Parsed<T> {
-  const drifts: Drift[] = [];
+  const drifts: Parameters<OnDrift>[0][] = [];
   const unreadable: string[] = [];
   for (let isAgain = true; isAgain; ) {
     isAgain = false;
@@ -221,7 +218,12 @@ export function parse<T>(
       delete parent[key];
       if (Array.isArray(parent)) lists.add(parent);
     }
-    for (const list of lists) closeHoles(list);
+    for (const list of lists) {
+      // `flat` skips the holes that left-out elements leave.
+      const kept = list.flat(0);
+      list.length = 0;
+      for (const element of kept) list.push(element);
+    }
   }
   drifts.forEach(onDrift);
   if (unreadable.length > 0) noteUnreadable(sent as object, unreadable);
@@ -235,23 +237,10 @@ function placeIn(path: string, key: PropertyKey): string {
   return `${path}.${/^[a-z_]{1,30}$/.test(name) ? name : '*'}`;
 }
 
-/** Removes the holes that left-out elements leave in a list. */
-function closeHoles(list: unknown[]): void {
-  let length = 0;
-  // `forEach` skips holes.
-  list.forEach((element) => {
-    list[length++] = element;
-  });
-  list.length = length;
-}
-
-/** The names of fields that were sent but could not be read, by the object; for a list, of no use but that it is there. */
+/** The names of fields that could not be read, by the object. Next to it and not in it, because apps see the object. */
 const unreadable = new WeakMap<object, readonly string[]>();
 
-/**
- * Notes that fields of an object, or items of a list, were left out because they could not be read. They are kept next
- * to the object and not in it, because apps see the object; a cache that stores a copy has to store them too.
- */
+/** Notes that fields of an object, or items of a list, were left out because they could not be read. */
 export function noteUnreadable(object: object, names: readonly string[] | undefined): void {
   if (names !== undefined) unreadable.set(object, names);
 }
@@ -282,19 +271,12 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** The documented form, and a day that every month has: parsing one costs more than the rest of an item. */
-const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
-
-function isTimestamp(sent: string): boolean {
-  return USUAL.test(sent) || parseTimestamp(sent) !== undefined;
-}
-
 const ISO =
   /^(\d{4}-\d\d-\d\d)(?:[T ]([01]\d|2[0-3])(:\d\d)(:\d\d)?(?:[.,](\d+))?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
 /**
- * Parses an ISO 8601 timestamp into epoch milliseconds; `undefined` for anything else. A blank can replace
- * the T; without a zone it is UTC. `Date.parse` alone would also accept "Support until 2027" and "2027-02-29".
+ * An ISO 8601 timestamp in epoch milliseconds; `undefined` for anything else. A blank can replace the T; without a zone
+ * it is UTC. `Date.parse` alone would also accept "Support until 2027" and "2027-02-29".
  */
 export function parseTimestamp(sent: string): number | undefined {
   const parts = ISO.exec(sent.trim());

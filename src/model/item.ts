@@ -1,19 +1,5 @@
 import { MarketgateError } from '../errors.js';
-import {
-  about,
-  integerId,
-  number,
-  optional,
-  optionalObject,
-  record,
-  requiredText,
-  section,
-  text,
-  texts,
-  timestamp,
-  url,
-  urls,
-} from './fields.js';
+import * as f from './fields.js';
 
 /**
  * An item of the account's catalogue (specification: "Item"). Field names are as on the wire. The
@@ -71,46 +57,46 @@ export interface ItemPrice {
 }
 
 const fields = {
-  id: about(integerId, { examples: [1042] }),
-  name: about(requiredText, { examples: ['Fjord Light'] }),
-  description: optional(about(text, { description: 'HTML on many deployments.' })),
-  category: optional(about(text, { examples: ['Photos'] })),
-  sub_category: optional(text),
-  options: optional(about(texts, { examples: [['JPG']] })),
-  version: optional(
-    about(text, {
+  id: f.about(f.integerId, { examples: [1042] }),
+  name: f.about(f.requiredText, { examples: ['Fjord Light'] }),
+  description: f.optional(f.about(f.text, { description: 'HTML on many deployments.' })),
+  category: f.optional(f.about(f.text, { examples: ['Photos'] })),
+  sub_category: f.optional(f.text),
+  options: f.optional(f.about(f.texts, { examples: [['JPG']] })),
+  version: f.optional(
+    f.about(f.text, {
       examples: ['2.3.1'],
       pattern: '^\\d+\\.\\d+\\.\\d+$',
       description: 'The version of the item: three numbers with dots.',
     }),
   ),
-  demo_link: optional(url),
-  tags: optional(about(texts, { examples: [['light', 'winter']] })),
-  media: section<ItemMedia>({
-    thumbnail: url,
-    preview_image: optional(about(url, { description: 'Absent for audio items.' })),
-    preview_video: optional(about(url, { description: 'Only for video items.' })),
-    preview_audio: optional(about(url, { description: 'Only for audio items.' })),
-    screenshots: optional(about(urls, { description: 'Only if the item has screenshots.' })),
+  demo_link: f.optional(f.url),
+  tags: f.optional(f.about(f.texts, { examples: [['light', 'winter']] })),
+  media: f.section<ItemMedia>({
+    thumbnail: f.url,
+    preview_image: f.optional(f.about(f.url, { description: 'Absent for audio items.' })),
+    preview_video: f.optional(f.about(f.url, { description: 'Only for video items.' })),
+    preview_audio: f.optional(f.about(f.url, { description: 'Only for audio items.' })),
+    screenshots: f.optional(f.about(f.urls, { description: 'Only if the item has screenshots.' })),
   }),
-  price: optional(
-    optionalObject<ItemPrice>({
-      regular: optional(about(number, { examples: [24] })),
-      extended: optional(about(number, { examples: [180] })),
+  price: f.optional(
+    f.optionalObject<ItemPrice>({
+      regular: f.optional(f.about(f.number, { examples: [24] })),
+      extended: f.optional(f.about(f.number, { examples: [180] })),
     }),
   ),
-  currency: optional(about(text, { examples: ['USD'], description: 'A currency code.' })),
-  published_at: optional(timestamp),
+  currency: f.optional(f.about(f.text, { examples: ['USD'], description: 'A currency code.' })),
+  published_at: f.optional(f.timestamp),
 };
 
 /** An item of the catalogue. Its `name` is essential too, because an item without one cannot be shown. */
-export const itemSchema = record<Item>(fields);
+export const itemSchema = f.record<Item>(fields);
 
 /**
  * An item inside a purchase. Only its `id` is essential, because guards compare it; a missing name must not
  * cost a customer the download.
  */
-export const purchasedItemSchema = record<Item>({ ...fields, name: text });
+export const purchasedItemSchema = f.record<Item>({ ...fields, name: f.text });
 
 /**
  * Parses an item's id: a whole number, or its digits as in a route parameter.

@@ -1,4 +1,4 @@
-import { about, boolean, number, optional, record, text, textId, timestamp } from './fields.js';
+import * as f from './fields.js';
 import { type Item, purchasedItemSchema } from './item.js';
 
 /**
@@ -32,23 +32,23 @@ export interface Purchase {
 }
 
 /** Only the code and the item's `id` are essential, because guards need no more. */
-export const purchaseSchema = record<Purchase>({
-  purchase_code: about(textId, { examples: ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10'] }),
-  license_type: about(text, {
+export const purchaseSchema = f.record<Purchase>({
+  purchase_code: f.about(f.textId, { examples: ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10'] }),
+  license_type: f.about(f.text, {
     examples: ['Regular', 'Extended'],
     description: 'A label. Its allowed values are not shown.',
   }),
-  price: about(number, { examples: [24], description: 'In units of `currency`.' }),
-  currency: about(text, { examples: ['USD'], description: 'A currency code.' }),
+  price: f.about(f.number, { examples: [24], description: 'In units of `currency`.' }),
+  currency: f.about(f.text, { examples: ['USD'], description: 'A currency code.' }),
   item: purchasedItemSchema,
-  supported_until: optional(
-    about(timestamp, {
+  supported_until: f.optional(
+    f.about(f.timestamp, {
       description:
         'Absent when support is disabled or was not bought. It can be in the past: compare it with the current time.',
     }),
   ),
-  downloaded: boolean,
-  date: about(timestamp, { examples: ['2026-01-14T10:22:05Z'] }),
+  downloaded: f.boolean,
+  date: f.about(f.timestamp, { examples: ['2026-01-14T10:22:05Z'] }),
 });
 
 /** Zero-width characters, soft hyphens, joiners, direction marks, byte order marks. */

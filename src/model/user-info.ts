@@ -1,4 +1,4 @@
-import { about, dateOrEmpty, flag, optional, record, text, textId, urlOrEmpty } from './fields.js';
+import * as f from './fields.js';
 
 /**
  * The user who logged in (specification: "User info"). All fields are strings, with names as on the wire. Only
@@ -37,22 +37,26 @@ export interface UserInfo {
 }
 
 /** Only `user_id` is essential, because a login needs no more. */
-export const userInfoSchema = record<UserInfo>({
-  user_id: about(textId, { examples: ['3001'] }),
-  user_name: about(text, { examples: ['mira.solheim'] }),
-  user_email: about(text, {
+export const userInfoSchema = f.record<UserInfo>({
+  user_id: f.about(f.textId, { examples: ['3001'] }),
+  user_name: f.about(f.text, { examples: ['mira.solheim'] }),
+  user_email: f.about(f.text, {
     examples: ['mira@solheim.example'],
     description: 'Not verified by the service.',
   }),
-  user_firstname: optional(about(text, { examples: ['Mira'] })),
-  user_lastname: optional(about(text, { examples: ['Solheim'] })),
-  user_gender: optional(about(text, { description: 'Its allowed values are not shown.' })),
-  user_birthdate: optional(about(dateOrEmpty, { examples: ['1991-03-14'] })),
-  user_picture: optional(urlOrEmpty),
-  user_cover: optional(urlOrEmpty),
-  user_registered: optional(about(dateOrEmpty, { examples: ['2019-04-02'] })),
-  user_verified: optional(about(flag, { examples: ['1'], description: '"1" means verified.' })),
-  user_relationship: optional(about(text, { description: 'Its allowed values are not shown.' })),
-  user_biography: optional(text),
-  user_website: optional(urlOrEmpty),
+  user_firstname: f.optional(f.about(f.text, { examples: ['Mira'] })),
+  user_lastname: f.optional(f.about(f.text, { examples: ['Solheim'] })),
+  user_gender: f.optional(f.about(f.text, { description: 'Its allowed values are not shown.' })),
+  user_birthdate: f.optional(f.about(f.dateOrEmpty, { examples: ['1991-03-14'] })),
+  user_picture: f.optional(f.urlOrEmpty),
+  user_cover: f.optional(f.urlOrEmpty),
+  user_registered: f.optional(f.about(f.dateOrEmpty, { examples: ['2019-04-02'] })),
+  user_verified: f.optional(
+    f.about(f.flag, { examples: ['1'], description: '"1" means verified.' }),
+  ),
+  user_relationship: f.optional(
+    f.about(f.text, { description: 'Its allowed values are not shown.' }),
+  ),
+  user_biography: f.optional(f.text),
+  user_website: f.optional(f.urlOrEmpty),
 });

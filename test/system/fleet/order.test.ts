@@ -69,12 +69,7 @@ describe.skipIf(redisIsMissing())('a refund that is heard while Redis is', () =>
     service.refunded.add(code);
     await fault.begin(bench);
     try {
-      const heard = await fleet.workers[0]?.do('ask', {
-        code,
-        times: 1,
-        via: 'client',
-        fresh: true,
-      });
+      const heard = await fleet.workers[0]?.do('ask', { code, fresh: true });
       expect(heard?.no).toBe(1);
       // From now on the service cannot be asked: what is served comes out of a cache.
       service.isOut = true;
@@ -104,7 +99,7 @@ describe.skipIf(redisIsMissing())('a refund that is heard while Redis is', () =>
     const code = 'refunded-and-killed';
     expect((await fleet.ask(code)).yes).toBe(3);
     service.refunded.add(code);
-    await fleet.workers[0]?.do('ask', { code, times: 1, via: 'client', fresh: true });
+    await fleet.workers[0]?.do('ask', { code, fresh: true });
     await fleet.workers[0]?.kill();
     service.isOut = true;
     await until(

@@ -87,21 +87,6 @@ describe.each(WHAT)('invalidate: %s', (_name, code) => {
     },
   );
 
-  it('is sent again to a shared cache that has lost it', async () => {
-    const { shared, joinTwo, join, reconnect, expectNone, pass } = fleet();
-    const [one] = await joinTwo();
-    const rows = [...shared.rows];
-    await one.invalidate(code);
-    await one.validatePurchase(OTHER);
-    // A failover to a server that is behind.
-    shared.rows.clear();
-    for (const row of rows) shared.rows.set(...row);
-    reconnect();
-    await one.validatePurchase(OTHER, { fresh: true });
-    await pass(SECOND);
-    await expectNone(join());
-  });
-
   it('makes in-flight lookups ask again, in every process', async () => {
     for (const by of [0, 1] as const) {
       const { service, join } = fleet();
@@ -129,22 +114,6 @@ it('invalidate of everything is about answers of every kind', async () => {
   const before = service.asked('all');
   for (const [, ask] of kinds) await ask(two);
   expect(service.asked('all')).toBe(before + KINDS.length);
-});
-
-it('invalidate of everything, before the shared cache could be asked for the first time, counts from its time on', async () => {
-  const { service, joinTwo, join, pass, expectNone, during } = fleet();
-  const [one, two] = await joinTwo();
-  const late = join();
-  late.link.break('cut');
-  await expectError(during(late.invalidate()), 'store_unavailable');
-  await pass(SECOND);
-  await one.validatePurchase(OTHER);
-  late.link.mend();
-  await pass(5 * SECOND);
-  expect(two.peekPurchase(CODE)).toBeUndefined();
-  expect(one.peekPurchase(OTHER)?.purchase_code).toBe(OTHER);
-  service.later(SECOND);
-  await expectNone(one, two, late);
 });
 
 it('invalidate of one code is about all its spellings, and about no other code, however that reads', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { it, vi } from 'vitest';
-import { runSequence, sequences } from '../../model/fleet-model.js';
+import { runSequence, sequences } from './fleet-model.js';
 import { moveTimeByHand } from './support.js';
 
 // `MODEL_SEED` and `MODEL_RUNS` draw other and more sequences.

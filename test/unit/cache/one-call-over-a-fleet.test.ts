@@ -53,14 +53,6 @@ describe('an answer of another process', () => {
     }
   });
 
-  it('is shared until a ttl that is longer than staleIfError', async () => {
-    const { service, join, joinAndAsk } = fleet();
-    const cache = { ttl: HOUR, staleIfError: 0 };
-    await joinAndAsk(cache);
-    service.later(HOUR - 1, 'outage');
-    expect(await join(cache).validatePurchase(CODE)).toEqual(purchase);
-  });
-
   it('counts as known: before a negative one withdraws it, the key is checked again', async () => {
     const { service, join, joinAndAsk } = fleet();
     const two = join();
@@ -214,31 +206,4 @@ describe('one request for the whole fleet', () => {
     expect(service.asked()).toBe(1);
     expect(shared.locks.size).toBe(0);
   });
-
-  it('is waited for by a caller that can leave: then it asks no more', async () => {
-    const { service, shared, join, pass } = fleet();
-    vi.spyOn(shared, 'lock').mockResolvedValue(undefined);
-    const leaving = new AbortController();
-    const found = join().validatePurchase(CODE, { signal: leaving.signal });
-    await pass(100);
-    leaving.abort(new Error('left'));
-    await expect(found).rejects.toThrow('left');
-    await pass(100);
-    const { length } = shared.calls;
-    await pass(3000);
-    expect(shared.calls).toHaveLength(length);
-    expect(service.asked()).toBe(0);
-  });
-});
-
-it('an api_key that comes slowly is known from the last time: what is shared costs no wait for it', async () => {
-  const { service, join, joinAndAsk, during, pass } = fleet();
-  const apiKey = () => new Promise<string>((resolve) => setTimeout(() => resolve(KEY), 150));
-  const slow = join({}, { apiKey });
-  await during(slow.getAccount());
-  await joinAndAsk();
-  const found = slow.validatePurchase(CODE);
-  await pass(20);
-  expect(await found).toEqual(purchase);
-  expect(service.asked()).toBe(1);
 });

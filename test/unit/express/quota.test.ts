@@ -18,7 +18,9 @@ it.each(expressVersions)(
     app.get('/files', requirePurchase(keyApi), (_req, res) => void res.end());
     app.use(errorHandler({ log: false }));
     const get = (path: string, from: string) =>
-      request(app).get(path).set({ 'x-forwarded-for': from, 'x-purchase-code': code('supported') });
+      request(app)
+        .get(path)
+        .set({ 'x-forwarded-for': from, 'x-purchase-code': code('supported') });
 
     let made = 900_000;
     const visits: number[] = [];

@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 import { KeyApi, LoginApi } from 'marketgate';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { serviceOf } from '../../fuzz/support/checks.js';
 import { repetitionsOf, SENTINEL } from '../../support/secrets/support/secret-forms.js';
 import { expectClean, failureOf } from '../../support/secrets/support/sentinels.js';
 import { type Answerer, json } from '../../support/service-in-memory.js';
 import { startUpstream } from '../../support/upstream.js';
+import { serviceOf } from '../fuzz/support/checks.js';
 
 const BASE = 'https://market.example';
 const anything: Answerer = () => json({});

@@ -49,7 +49,7 @@ export class Bench {
   }
 
   async ask(n: number, code: string) {
-    const outcomes = await this.fleet.workers[n]?.do('ask', { code, times: 1, via: 'client' });
+    const outcomes = await this.fleet.workers[n]?.do('ask', { code });
     return outcomes?.yes;
   }
 

@@ -19,31 +19,16 @@ export interface MemberSettings {
 export interface Outcomes {
   yes: number;
   no: number;
-  /** The first few that ended in an exception, or in a status of 500 or more. */
+  /** Those that ended in an exception. */
   why: string[];
 }
 
-export const noOutcomes = (): Outcomes => ({ yes: 0, no: 0, why: [] });
-
-/** Runs one lookup, and takes in how it ended. */
-export async function note(outcomes: Outcomes, lookUp: () => Promise<'yes' | 'no'>): Promise<void> {
-  try {
-    outcomes[await lookUp()]++;
-  } catch (error) {
-    if (outcomes.why.length < 3) outcomes.why.push(wordsFor(error));
-  }
-}
-
 /** Takes several processes' outcomes together. */
-export function sum(all: readonly Outcomes[]): Outcomes {
-  const total = noOutcomes();
-  for (const each of all) {
-    total.yes += each.yes;
-    total.no += each.no;
-    total.why.push(...each.why);
-  }
-  return total;
-}
+export const sum = (all: readonly Outcomes[]): Outcomes => ({
+  yes: all.reduce((total, { yes }) => total + yes, 0),
+  no: all.reduce((total, { no }) => total + no, 0),
+  why: all.flatMap(({ why }) => why),
+});
 
 export const wordsFor = (error: unknown): string =>
   isMarketgateError(error) ? `${error.code}: ${error.message}` : String(error);
@@ -55,21 +40,14 @@ export interface Commands {
   end: [input: object, output: undefined];
   /** Moves the time of all deadlines and rests. */
   pass: [input: { milliseconds: number }, output: undefined];
-  ask: [
-    input: { code: string; times: number; via: 'client' | 'guard'; fresh?: boolean },
-    output: Outcomes,
-  ];
+  ask: [input: { code: string; times?: number; fresh?: boolean }, output: Outcomes];
   peek: [input: { code: string }, output: 'yes' | 'no' | 'nothing'];
-  /** Whether the shared cache could be told. */
-  invalidate: [input: { code?: string }, output: boolean];
-  /** Settles when `peek` says nothing about the code any more. */
-  forgotten: [input: { code: string }, output: unknown];
+  invalidate: [input: { code: string }, output: undefined];
 }
 
 export type CommandName = keyof Commands;
 export type Input<K extends CommandName> = Commands[K][0];
 export type Output<K extends CommandName> = Commands[K][1];
-
 export type Handlers = { readonly [K in CommandName]: (input: Input<K>) => Promise<Output<K>> };
 
 export interface Order {

@@ -124,8 +124,8 @@ export class TestFleet {
   }
 
   /** Each process asks for the code that many times, all at once. */
-  async ask(code: string, times = 1, via: 'client' | 'guard' = 'client'): Promise<Outcomes> {
-    return sum(await this.all('ask', { code, times, via }));
+  async ask(code: string, times = 1): Promise<Outcomes> {
+    return sum(await this.all('ask', { code, times }));
   }
 
   /** Leaves the processes to the next fleet. */

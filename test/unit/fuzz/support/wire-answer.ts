@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { WireAnswer } from '../../support/service-in-memory.js';
+import type { WireAnswer } from '../../../support/service-in-memory.js';
 
 const PREFIXES = [
   ...['\uFEFF', ' ', '\n\n', '\r\n\t ', '\uFEFF\n', '\n\uFEFF', '\uFEFF\uFEFF'],

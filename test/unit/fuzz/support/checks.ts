@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { isMarketgateError, type MarketgateError } from 'marketgate';
-import { ERROR_CODES } from '../../../src/errors.js';
-import { everythingOf } from '../../support/secrets/support/everything-of.js';
+import { ERROR_CODES } from '../../../../src/errors.js';
+import { everythingOf } from '../../../support/secrets/support/everything-of.js';
 import {
   formsOf,
   repetitionsOf,
   SENTINEL as SECRET,
   SecretIndex,
-} from '../../support/secrets/support/secret-forms.js';
-import { type Answerer, ServiceInMemory } from '../../support/service-in-memory.js';
+} from '../../../support/secrets/support/secret-forms.js';
+import { type Answerer, ServiceInMemory } from '../../../support/service-in-memory.js';
 
 export { SECRET };
 

@@ -12,7 +12,8 @@ import {
   requirePurchase,
 } from 'marketgate';
 import { fakeResponse } from '../../support/fake-response.js';
-import { json, type ServiceInMemory } from '../../support/service-in-memory.js';
+import { json } from '../../support/service-in-memory.js';
+import { account, purchase, refusal, success } from '../../support/wire.js';
 import {
   checkError,
   checkPrototypes,
@@ -20,9 +21,8 @@ import {
   secretsOf,
   serviceOf,
   settled,
-} from '../support/checks.js';
-import { type Target, target } from '../support/fuzz.js';
-import type { RealAnswers } from '../support/real-answers.js';
+} from './support/checks.js';
+import { fuzz } from './support/fuzz.js';
 
 const SECRETS = secretsOf('apiKey', 'code');
 const NOW = 1_800_000_000_000;
@@ -90,58 +90,48 @@ function codeByContract(value: unknown): string | 'absent' | 'refused' | 'open' 
   return /^[!-~]{4,128}$/.test(plain) ? plain : 'refused';
 }
 
-/** What the guard does with whatever comes as a code. */
-export const codes = (real: RealAnswers): Target[] => {
-  const purchase = json(real.purchase[0]);
-  const no = json({ status: 'error', msg: 'Invalid purchase code' });
-  const shop = (): { keyApi: KeyApi; service: ServiceInMemory } => {
-    const service = serviceOf((request) => {
-      const { path } = request;
-      if (path.startsWith('/api/account')) return json(real.account[0]);
-      return request.parameter('purchase_code') === SECRET.code ? purchase : no;
-    });
-    const keyApi = new KeyApi({
-      baseUrl: 'https://market.example',
-      apiKey: SECRET.apiKey,
-      dispatcher: service,
-      cache: { max: 4, maxInvalid: 4 },
-      clock: () => NOW,
-      retries: 0,
-    });
-    return { keyApi, service };
-  };
+function shop() {
+  const service = serviceOf((request) => {
+    const purchase_code = request.parameter('purchase_code');
+    if (request.path.startsWith('/api/account')) return json(success({ data: account }));
+    return purchase_code === SECRET.code
+      ? json(success({ data: { purchase: { ...purchase, purchase_code } } }))
+      : json(refusal('Invalid purchase code'));
+  });
+  const keyApi = new KeyApi({
+    ...{ baseUrl: 'https://market.example', apiKey: SECRET.apiKey, dispatcher: service },
+    ...{ cache: { max: 4, maxInvalid: 4 }, clock: () => NOW, retries: 0 },
+  });
+  return { keyApi, service };
+}
 
-  return [
-    target('guard:codes', 'what a visitor sends as a purchase code', () =>
-      fc.asyncProperty(anyCode, fc.constantFrom(...PLACES), async (value, place) => {
-        const { keyApi, service } = shop();
-        const guard = requirePurchase(keyApi, { code: source[place], guessLimit: false });
-        const ends: unknown[] = [];
-        const req = requestWith(place, value);
-        const ended = new Promise<void>((resolve) => {
-          guard(req, fakeResponse(), (error?: unknown) => {
-            ends.push(error);
-            setImmediate(resolve);
-          });
-        });
-        assert.ok('value' in (await settled(ended)));
-        assert.equal(ends.length, 1, 'next was not called exactly once');
-        const code = codeByContract(value);
-        const isAllowed = ends[0] === undefined;
-        if (isAllowed) {
-          assert.ok(code === SECRET.code || code === 'open', 'a stranger was let in');
-          assert.equal(req.marketplace?.purchase?.purchase_code, SECRET.code);
-        } else {
-          const error = checkError(ends[0], SECRETS);
-          const expected = code === 'absent' ? 'purchase_required' : 'purchase_code_invalid';
-          if (code !== 'open') assert.equal(error.code, expected);
-          assert.notEqual(code, SECRET.code, 'a customer was refused');
-        }
-        const asked = service.count('/api/purchases/validation');
-        if (code === 'refused' || code === 'absent')
-          assert.equal(asked, 0, 'the service was asked');
-        checkPrototypes();
-      }),
-    ),
-  ];
-};
+fuzz(
+  'a purchase code is let in, refused or absent as the contract says, in every place',
+  fc.asyncProperty(anyCode, fc.constantFrom(...PLACES), async (value, place) => {
+    const { keyApi, service } = shop();
+    const guard = requirePurchase(keyApi, { code: source[place], guessLimit: false });
+    const ends: unknown[] = [];
+    const req = requestWith(place, value);
+    const ended = new Promise<void>((resolve) => {
+      guard(req, fakeResponse(), (error?: unknown) => {
+        ends.push(error);
+        setImmediate(resolve);
+      });
+    });
+    assert.ok('value' in (await settled(ended)));
+    assert.equal(ends.length, 1, 'next was not called exactly once');
+    const code = codeByContract(value);
+    if (ends[0] === undefined) {
+      assert.ok(code === SECRET.code || code === 'open', 'a stranger was let in');
+      assert.equal(req.marketplace?.purchase?.purchase_code, SECRET.code);
+    } else {
+      const error = checkError(ends[0], SECRETS);
+      const expected = code === 'absent' ? 'purchase_required' : 'purchase_code_invalid';
+      if (code !== 'open') assert.equal(error.code, expected);
+      assert.notEqual(code, SECRET.code, 'a customer was refused');
+    }
+    const asked = service.count('/api/purchases/validation');
+    if (code === 'refused' || code === 'absent') assert.equal(asked, 0, 'the service was asked');
+    checkPrototypes();
+  }),
+);

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { isMarketgateError, KeyApi, type SharedCache } from 'marketgate';
-import { settle } from '../support/key-api-service.js';
-import { MemorySharedCache } from '../support/memory-shared-cache.js';
-import { json, page, type Reply, ServiceInMemory } from '../support/service-in-memory.js';
-import { account, item, KEY, purchase, refusal, success } from '../support/wire.js';
+import { isMarketgateError, KeyApi } from 'marketgate';
+import { settle } from '../../support/key-api-service.js';
+import { MemorySharedCache } from '../../support/memory-shared-cache.js';
+import { json, page, type Reply, ServiceInMemory } from '../../support/service-in-memory.js';
+import { account, item, KEY, purchase, refusal, success } from '../../support/wire.js';
+import { HOUR, Link, type Fault as LinkFault, MINUTE } from './support.js';
 
 /**
  * What the contract promises of a fleet (section 2), for random sequences of lookups, refunds, outages, invalidations
@@ -15,8 +16,6 @@ import { account, item, KEY, purchase, refusal, success } from '../support/wire.
  * - Processes share answers: within `ttl`, a code costs one request.
  */
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const TTL = 5 * MINUTE;
 const STALE_IF_ERROR = 24 * HOUR;
 const SKEWS = [-3 * HOUR, 0, 26 * HOUR];
@@ -24,6 +23,11 @@ const CODES = ['first-purchase-code', 'second-purchase-code'];
 
 /** Faults that last until they are healed. Those of `One` are about one process, the others about all. */
 const LASTING = ['cutOne', 'deafOne', 'cut', 'frozen', 'read-only', 'full'] as const;
+const AT_THE_LINK = new Map<Fault, LinkFault>([
+  ...[...LASTING].map((fault) => [fault, fault as LinkFault] as const),
+  ['cutOne', 'cut'],
+  ['deafOne', 'without messages'],
+]);
 /** Faults of a moment. */
 const SUDDEN = ['empty', 'evict', 'behind', 'ahead', 'kill'] as const;
 type Fault = (typeof LASTING)[number] | (typeof SUDDEN)[number];
@@ -47,57 +51,11 @@ const step = fc.oneof(
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 export const sequences = fc.array(step, { minLength: 8, maxLength: 40, size: 'max' });
 
-/** The way of one process to the shared cache. */
-class Link implements SharedCache {
-  fault: Fault | undefined;
-  #onListening: ((isListening: boolean) => void) | undefined;
-
-  constructor(private readonly shared: MemorySharedCache) {}
-
-  set(fault: Fault | undefined): void {
-    const wasDeaf = this.isDeaf;
-    this.fault = fault;
-    if (this.isDeaf !== wasDeaf) this.#onListening?.(!this.isDeaf);
-  }
-
-  get isDeaf(): boolean {
-    return ['cutOne', 'deafOne', 'cut', 'frozen'].includes(this.fault ?? '');
-  }
-
-  get canRead(): boolean {
-    return !this.isDeaf || this.fault === 'deafOne';
-  }
-
-  /** The connection is lost and comes back. */
-  reconnect(): void {
-    if (!this.isDeaf) for (const isListening of [false, true]) this.#onListening?.(isListening);
-  }
-
-  read: SharedCache['read'] = (...given) => this.#do('read', () => this.shared.read(...given));
-  write: SharedCache['write'] = (...given) => this.#do('write', () => this.shared.write(...given));
-  delete: SharedCache['delete'] = (key) => this.#do('delete', () => this.shared.delete(key));
-  lock: SharedCache['lock'] = (...given) => this.#do('write', () => this.shared.lock(...given));
-  publish: SharedCache['publish'] = (text) => this.#do('read', () => this.shared.publish(text));
-  subscribe: SharedCache['subscribe'] = (onMessage, onListening) => {
-    this.#onListening = onListening;
-    const hear = (message: string) => (this.isDeaf ? undefined : onMessage(message));
-    return this.shared.subscribe(hear, () => onListening(!this.isDeaf));
-  };
-
-  async #do<T>(what: 'read' | 'write' | 'delete', run: () => Promise<T>): Promise<T> {
-    const { fault } = this;
-    if (fault === 'frozen') return new Promise(() => {});
-    if (fault === 'cut' || fault === 'cutOne') throw new Error('cut');
-    if (fault === 'full' && what === 'write') throw new Error('OOM');
-    if (fault === 'read-only' && what !== 'read') throw new Error('READONLY');
-    return run();
-  }
-}
-
 /** A process, and what is known of it about each code. Requests have numbers; -1 is before all. */
 interface Process {
   keyApi: KeyApi;
   link: Link;
+  fault: Fault | undefined;
   /** Its last request. */
   asked: number[];
   /** Up to which request it must refuse. */
@@ -120,6 +78,19 @@ interface Lookup {
   /** Up to which request its process must refuse. What arrives meanwhile does not count. */
   refusedUpTo: number;
   outcome?: { value: unknown } | { error: unknown };
+}
+
+/** Whether messages do not reach a process. */
+const isDeaf = ({ fault }: Pick<Process, 'fault'>): boolean =>
+  ['cutOne', 'deafOne', 'cut', 'frozen'].includes(fault ?? '');
+const canRead = (process: Pick<Process, 'fault'>): boolean =>
+  !isDeaf(process) || process.fault === 'deafOne';
+
+function disturbLink(process: Pick<Process, 'fault' | 'link'>, fault: Fault | undefined): void {
+  process.link.mend();
+  process.fault = fault;
+  const atTheLink = fault && AT_THE_LINK.get(fault);
+  if (atTheLink) process.link.break(atTheLink);
 }
 
 const raise = (numbers: number[], index: number, to: number): void => {
@@ -173,7 +144,7 @@ export async function runSequence(
       const index = CODES.indexOf(purchase_code);
       const number = requests.push(now) - 1;
       process().asked[index] = number;
-      if (!process().link.canRead) blind.add(number);
+      if (!canRead(process())) blind.add(number);
       const sold = { ...purchase, purchase_code, item: { ...item, version: `${number}` } };
       const isSold = sells[index];
       const deliver = () => {
@@ -185,16 +156,18 @@ export async function runSequence(
       return isSlow ? new Promise((resolve) => held.push(() => resolve(deliver()))) : deliver();
     });
 
-  const start = (n: number): Pick<Process, 'keyApi' | 'link'> => {
+  const start = (n: number): Pick<Process, 'keyApi' | 'link' | 'fault'> => {
     const link = new Link(shared);
-    for (const [fault, of] of faults) if (!fault.endsWith('One') || of === n) link.set(fault);
+    const started = { link, fault: undefined };
+    for (const [fault, of] of faults)
+      if (!fault.endsWith('One') || of === n) disturbLink(started, fault);
     const keyApi = new KeyApi({
       ...{ baseUrl: 'https://market.example', apiKey: KEY, retries: 0, timeout: MINUTE },
       clock: () => now + (SKEWS[n] as number),
       dispatcher: serviceOf(() => processes[n] as Process),
       cache: { shared: link },
     });
-    return { keyApi, link };
+    return { ...started, keyApi };
   };
   const none = () => CODES.map(() => -1);
   const processes: Process[] = SKEWS.map((_, n) => ({
@@ -221,14 +194,13 @@ export async function runSequence(
     raise(process.refused, index, upTo);
     raise(lastRefused, index, upTo);
     sharedUntil[index] = 0;
-    const isCut = !process.link.canRead || faults.has('cut') || faults.has('frozen');
+    const isCut = !canRead(process) || faults.has('cut') || faults.has('frozen');
     // A no that was requested while Redis could not be asked is sent by the timer.
     const isTold = isSent && !isCut && !blind.has(upTo);
     if (!isTold || faults.size > 0) owed.push({ process, code: index, upTo });
     // Where a second fault can follow, only the ages are promised of the others.
     if (!isTold || (maxFaults > 1 && countFaults() > 0)) return;
-    for (const { link, missed, refused } of processes)
-      raise(link.isDeaf ? missed : refused, index, upTo);
+    for (const each of processes) raise(isDeaf(each) ? each.missed : each.refused, index, upTo);
   };
 
   const hearNoes = (): void => {
@@ -249,7 +221,7 @@ export async function runSequence(
   };
 
   const begin = (process: Process, index: number, fresh: boolean): Lookup => {
-    if (process.link.canRead) raise(process.refused, index, process.missed[index] as number);
+    if (canRead(process)) raise(process.refused, index, process.missed[index] as number);
     const lookup: Lookup = {
       ...{ process, code: index, fresh, before: requests.length },
       askedBefore: process.asked[index] as number,
@@ -320,8 +292,8 @@ export async function runSequence(
   const heal = async (fault: Fault): Promise<void> => {
     faults.delete(fault);
     const [other] = faults.keys();
-    for (const { link } of processes)
-      if (link.fault === fault) link.set(other?.endsWith('One') ? undefined : other);
+    for (const each of processes)
+      if (each.fault === fault) disturbLink(each, other?.endsWith('One') ? undefined : other);
     await settleDebts();
   };
 
@@ -341,8 +313,8 @@ export async function runSequence(
     calmSince = Number.POSITIVE_INFINITY;
     if (isLasting) {
       faults.set(fault, of);
-      for (const [n, { link }] of processes.entries())
-        if (!fault.endsWith('One') || n === of) link.set(fault);
+      for (const [n, each] of processes.entries())
+        if (!fault.endsWith('One') || n === of) disturbLink(each, fault);
       return settle();
     }
     if (fault === 'kill') {
@@ -363,7 +335,7 @@ export async function runSequence(
         slack += 5 * MINUTE;
         behindUntil = now + 6 * MINUTE;
       }
-      for (const { link } of processes) link.reconnect();
+      for (const each of processes) if (!isDeaf(each)) each.link.reconnect();
     }
     await settleDebts();
   };
