@@ -1,6 +1,6 @@
 import { InFlight } from '../cache/in-flight.js';
 import type { KeyApi } from '../clients/key-api.js';
-import { isOutage } from '../clients/outage.js';
+import { isOutage, isServing } from '../clients/outage.js';
 import { checkSignal, ignoreRejection } from '../deadline.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
@@ -271,15 +271,17 @@ function makeValidation<Req>(
   };
 }
 
-/** Whether an error is about the code (or the item) that was asked for, so that it is a failed attempt: the service answered, and not with yes. */
-export async function isBadCode(error: unknown): Promise<boolean> {
-  if (!isMarketgateError(error)) return false;
-  if (error.code !== 'service_unavailable') {
-    return error.code === 'service_refused' || error.code === 'unexpected_response';
-  }
-  // With `retryAfter`, the service is to be left alone, whatever the code.
-  return error.retryAfter === undefined && !(await isOutage(error));
-}
+const BAD_CODE = ['service_refused', 'unexpected_response', 'service_unavailable'];
+
+/**
+ * Whether an error is about the code (or the item) that was asked for, so that it is a failed attempt: the service
+ * answers about the account as ever. With `retryAfter`, it is to be left alone, whatever the code.
+ */
+export const isBadCode = async (error: unknown): Promise<boolean> =>
+  isMarketgateError(error) &&
+  BAD_CODE.includes(error.code) &&
+  error.retryAfter === undefined &&
+  isServing(error);
 
 /** Whether no code was sent. Any other value that is not a string is a wrong code. */
 export const isAbsent = (code: unknown): boolean =>
