@@ -1,6 +1,5 @@
 import type { Request } from 'express';
 import { type GuessLimitOption, guessGate } from '../check/guess-gate.js';
-import { isBadCode } from '../check/purchase-check.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { MarketgateError } from '../errors.js';
 import { type Item, itemId } from '../model/item.js';
@@ -78,18 +77,8 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
 
   /** Asks the service, which allows few requests: only clients that have not asked for too many unknown items. */
   const ask = (id: number, req: Request, signal: AbortSignal): Promise<Item | null> => {
-    if (gate === undefined) return keyApi.getItem(id, { signal });
-    let isCached = false;
-    const onCached = (): void => {
-      isCached = true;
-    };
-    return gate.attempt(
-      gate.keyGenerator(req),
-      (shared) => keyApi.getItem(id, { signal: shared, onCached }),
-      (outcome) =>
-        'error' in outcome ? isBadCode(outcome.error) : outcome.value === null && !isCached,
-      signal,
-    );
+    const get = (onCached?: () => void) => keyApi.getItem(id, { signal, onCached });
+    return gate ? gate.attempt(gate.keyGenerator(req), get, signal) : get();
   };
 
   return keyLoader(owner, keyApi, 'getItem', async ({ signal }, req) => {

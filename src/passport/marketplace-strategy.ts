@@ -362,7 +362,8 @@ async function exchange(request: StrategyRequest, authKey: string, record: Claim
     return { returnTo, token: await loginApi.exchange(authKey) };
   };
   // The limit comes before all else: over it, nothing is used up, and nothing is stored.
-  const asked = guessGate?.attempt(guessGate.keyGenerator(req), ask, isRefusedKey) ?? ask();
+  const asked =
+    guessGate?.attempt(guessGate.keyGenerator(req), ask, undefined, isRefusedKey) ?? ask();
   return asked.catch(throwAsFailure);
 }
 

@@ -8,7 +8,6 @@ import { EveryClient, type Opened } from './support/every-client.js';
 
 const WHO = '203.0.113.7';
 const MINUTE = 60_000;
-const isNo = (outcome: object) => 'value' in outcome && outcome.value === null;
 
 /** The guards of one process, with a limit of four. */
 class Process {
@@ -21,7 +20,7 @@ class Process {
   /** Asks about a code. Whether the client had an attempt left. */
   async ask(answer: null | 'purchase' = null, client = WHO): Promise<boolean> {
     try {
-      await this.#gate?.attempt(client, async () => answer, isNo);
+      await this.#gate?.attempt(client, async () => answer);
       return true;
     } catch {
       return false;
