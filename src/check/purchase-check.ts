@@ -268,7 +268,12 @@ function makeConditionCheck<Req>(
       }
     }
     if (supported) {
-      if (wasUnreadable(purchase, 'supported_until')) return unreadable('supported_until');
+      const { supported_until: until = '' } = purchase;
+      // A wrapper of a KeyApi can give a purchase that was never parsed.
+      const isNoTime = until !== '' && parseTimestamp(until) === undefined;
+      if (isNoTime || wasUnreadable(purchase, 'supported_until')) {
+        return unreadable('supported_until');
+      }
       if (!isSupported(purchase, clock())) {
         return refuse(
           purchase,

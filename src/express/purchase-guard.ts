@@ -34,9 +34,9 @@ export interface RequirePurchaseOptions extends LoadPurchaseOptions {
    * What happens with a well-formed code while the service is down: it cannot be reached, times out or answers 5xx, also
    * about the account. `'deny'` (default): the error goes to `next`. `'allow'`: the visitor is let in, with
    * `req.marketplace.verdict` "unknown" and no purchase; with `holder` only if somebody is logged in. Any other answer
-   * that is neither positive nor negative goes to `next` in any case, and counts as a failed attempt (`guessLimit`). So
-   * does a failure of the holder store or of your own functions (`code`, `item`, `accept`, `holder.id`), which does not
-   * count.
+   * that is neither positive nor negative goes to `next` in any case, and counts as a failed attempt (`guessLimit`) while
+   * the service answers about the account as documented. So does a failure of the holder store or of your own functions
+   * (`code`, `item`, `accept`, `holder.id`), which does not count.
    */
   onUnknown?: 'deny' | 'allow' | undefined;
   /**

@@ -106,21 +106,6 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     });
   });
 
-  it('repairs a count that does not expire', async () => {
-    await clients.each(async (opened, kind) => {
-      await fleet(opened, kind)[0].ask();
-    });
-    await clients.onServers(async (server) => {
-      const found = (await server.command('KEYS', `${prefix}*`)) as string[];
-      for (const key of found) await server.command('PERSIST', key);
-    });
-    await clients.each(async (opened, kind) => {
-      await fleet(opened, kind)[1].ask();
-    });
-    await clients.onServers((server) => server.pass(MINUTE));
-    expect(await keys()).toEqual([]);
-  });
-
   it.each(['killed', 'frozen', 'full'] as const)(
     'counts in each process while Redis is %s, reports that, and in all afterwards',
     async (what) => {

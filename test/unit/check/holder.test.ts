@@ -155,7 +155,7 @@ describe('one code, one customer', () => {
     ['another item', { item: 7 }, purchase, 'purchase_item_mismatch'],
     ['the app, later', { accept: async () => false }, purchase, 'purchase_not_accepted'],
     ['an outage', {}, 'service_unavailable', 'service_unavailable'],
-    ['no date', { supported: true }, { ...purchase, supported_until: 'x' }, 'support_expired'],
+    ['no date', { supported: true }, { ...purchase, supported_until: 'x' }, 'unexpected_response'],
   ])('takes nothing for %s', async (_what, options, found, expected) => {
     const { store, take } = spiedStore();
     const service =

@@ -1,4 +1,4 @@
-import { MarketplaceStrategy, type MarketplaceStrategyOptions, MemoryTokenStore } from 'marketgate';
+import { MarketplaceStrategy, type MarketplaceStrategyOptions } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { fakeLoginApi, longSecret } from '../../support/strategy-harness.js';
 
@@ -20,7 +20,6 @@ describe('a complaint about an option', () => {
     ['loginApi', 'missing', [{ loginUrl: () => '' }], 'exchange'],
     ['tokenStore', '"get" is missing', [{}, new Set()]],
     ['tokenStore', 'a token store', ['redis', null]],
-    ['tokenStore', '"claim"', [Object.assign(new MemoryTokenStore(), { claim: true })]],
     ['state', 'true or false', ['yes']],
     ['confirm', '"auto", true or false', [1, 'always', null]],
     ['confirm', '"auto", true or false', [{ ask: 'always' }], 'confirm.ask'],
