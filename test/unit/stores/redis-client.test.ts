@@ -8,7 +8,6 @@ import {
 } from 'marketgate/redis';
 import { createClient, createCluster, createSentinel } from 'redis';
 import { describe, expect, it, vi } from 'vitest';
-import { redisCommands } from '../../../src/stores/redis/clients.js';
 import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { FakeIoRedis, FakeNodeRedis } from './redis-fakes.js';
@@ -201,116 +200,10 @@ describe('a call to Redis', () => {
     );
   });
 
-  it.each([
-    ['a client', {}, 0],
-    ['a cluster, where nothing else ends a command to a lost server', { nodeClient() {} }, 50],
-    ['a sentinel, for the same reason', { acquire() {} }, 50],
-  ])('has the timer of node-redis only on %s', (_name, traits, timeout) => {
-    const client = Object.assign(new FakeNodeRedis(), traits);
-    redisCommands('test', client, 50);
-    expect(client.withCommandOptions).toHaveBeenCalledWith({ timeout, typeMapping: {} });
-  });
-
   it('works on node-redis 4, which has no withCommandOptions', async () => {
     const client = Object.assign(new FakeNodeRedis(), { withCommandOptions: undefined });
-    client.get.mockResolvedValue('there');
-    expect(await redisCommands('test', client, 5).get('a')).toBe('there');
-  });
-});
-
-describe('a connection to subscribe with', () => {
-  const listenTo = async (client: FakeNodeRedis | FakeIoRedis, isGiven = false) => {
-    const [onMessage, onLost] = [vi.fn(), vi.fn()];
-    const { subscriber } = redisCommands('test', client, 5);
-    const made = await subscriber(new Map([['channel', onMessage]]), isGiven, onLost);
-    return { subscriber: made, onMessage, onLost };
-  };
-
-  describe.each<[string, () => FakeNodeRedis | FakeIoRedis]>([
-    ['node-redis', () => new FakeNodeRedis()],
-    ['ioredis', () => new FakeIoRedis()],
-  ])('of %s', (_library, make) => {
-    it.each(['error', 'close', 'end', 'topology-change'])('is lost with "%s"', async (event) => {
-      const client = make();
-      const { onLost } = await listenTo(client);
-      expect(onLost).not.toHaveBeenCalled();
-      client.double.emit(event, new Error('away'));
-      expect(onLost).toHaveBeenCalled();
-    });
-
-    it('is a duplicate of the client, connected when it is opened', async () => {
-      const client = make();
-      const { subscriber } = await listenTo(client);
-      expect(client.double.connect).not.toHaveBeenCalled();
-      await subscriber.open();
-      expect(client.double.connect).toHaveBeenCalledOnce();
-      expect(client.double.subscribe).toHaveBeenCalledOnce();
-      expect(client.subscribe).not.toHaveBeenCalled();
-    });
-
-    it("can be the app's subscriber, which is neither connected nor closed", async () => {
-      const client = make();
-      const { subscriber, onLost } = await listenTo(client, true);
-      await subscriber.open();
-      subscriber.close();
-      client.emit('close');
-      expect(onLost).not.toHaveBeenCalled();
-      expect(client.subscribe).toHaveBeenCalledOnce();
-      for (const method of ['connect', 'duplicate', 'disconnect'] as const) {
-        expect(client[method]).not.toHaveBeenCalled();
-      }
-    });
-
-    it.each([false, true])('is to any one node of a cluster (given: %s)', async (isGiven) => {
-      const nodes = [make(), make(), make()];
-      const cluster = Object.assign(make(), {
-        masters: nodes,
-        nodes: () => nodes,
-        ...(make() instanceof FakeNodeRedis && { nodeClient: async (each: unknown) => each }),
-      });
-      for (const [random, expected] of [
-        [0, 0],
-        [0.5, 1],
-        [0.999, 2],
-      ] as const) {
-        vi.spyOn(Math, 'random').mockReturnValue(random);
-        await listenTo(cluster, isGiven);
-        expect(nodes[expected]?.duplicate).toHaveBeenCalledOnce();
-      }
-      expect(cluster.duplicate).not.toHaveBeenCalled();
-      nodes.length = 0;
-      await expect(listenTo(cluster)).rejects.toThrow('no node of the cluster is known');
-    });
-  });
-
-  it.each([
-    ['destroyed', { destroy: vi.fn() }, 'destroy'],
-    ['disconnected by version 4', { destroy: undefined }, 'disconnect'],
-  ] as const)('of node-redis is %s within the event of its loss', async (_what, traits, method) => {
-    const client = new FakeNodeRedis();
-    Object.assign(client.double, traits);
-    client.double.disconnect.mockRejectedValue(new Error('closed already'));
-    await listenTo(client);
-    expect(client.duplicate).toHaveBeenCalledWith({ clientSideCache: undefined });
-    client.double.emit('error', new Error('away'));
-    await settle();
-    expect(client.double[method]).toHaveBeenCalledOnce();
-  });
-
-  it("that is the app's ioredis passes on messages of its channels alone", async () => {
-    const client = new FakeIoRedis();
-    const { onMessage } = await listenTo(client, true);
-    client.emit('message', 'channel', 'said');
-    client.emit('message', 'channel');
-    client.emit('message', 'another', 'of the app');
-    expect(onMessage.mock.calls).toEqual([['said'], ['']]);
-  });
-
-  it('of a sentinel of node-redis is the one that it opens itself', async () => {
-    const client = Object.assign(new FakeNodeRedis(), { acquire() {} });
-    const { subscriber, onMessage } = await listenTo(client);
-    await subscriber.open();
-    expect(client.subscribe).toHaveBeenCalledWith('channel', onMessage);
-    expect(client.duplicate).not.toHaveBeenCalled();
+    client.get.mockResolvedValue('no token');
+    expect(await storeOf(client).get('a')).toBeUndefined();
+    expect(client.get).toHaveBeenCalledOnce();
   });
 });
