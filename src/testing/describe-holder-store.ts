@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { HolderStore } from '../stores/holder-store.js';
-import { atOnce, HOUR, pass, type SuiteSetup, suite, type TestRunner } from './suite.js';
+import {
+  atOnce,
+  HOUR,
+  type PeerTest,
+  pass,
+  type SuiteSetup,
+  suite,
+  type TestRunner,
+} from './suite.js';
 
 /** What {@link describeHolderStore} is given for each test. */
 export interface HolderStoreSetup extends SuiteSetup {
@@ -46,15 +54,7 @@ export function describeHolderStore(
   runner: TestRunner,
 ): void {
   suite('describeHolderStore', name, make, runner, (addTest) => {
-    const add = (
-      title: string,
-      test: (
-        store: HolderStore,
-        peer: HolderStore,
-        code: string,
-        setup: HolderStoreSetup,
-      ) => Promise<void>,
-    ) =>
+    const add = (title: string, test: PeerTest<HolderStore, HolderStoreSetup>) =>
       addTest(title, (setup) => test(setup.store, setup.peer ?? setup.store, randomUUID(), setup));
 
     add('gives a code to as many holders as max, and refuses the next', async (...given) => {

@@ -6,6 +6,7 @@ import {
   HOUR,
   letExpire,
   lifetimeIn,
+  type PeerTest,
   poll,
   type SuiteSetup,
   suite,
@@ -46,15 +47,7 @@ export function describeSharedCache(
   runner: TestRunner,
 ): void {
   suite('describeSharedCache', name, make, runner, (addTest) => {
-    const add = (
-      title: string,
-      test: (
-        cache: SharedCache,
-        peer: SharedCache,
-        key: string,
-        setup: SharedCacheSetup,
-      ) => Promise<void>,
-    ) =>
+    const add = (title: string, test: PeerTest<SharedCache, SharedCacheSetup>) =>
       addTest(title, (setup) => test(setup.cache, setup.peer ?? setup.cache, randomUUID(), setup));
 
     add('reads what was written, here and in another process', async (cache, peer, key) => {

@@ -29,6 +29,9 @@ export interface SuiteSetup {
   close?(): unknown;
 }
 
+/** A test of an object and of another one on the same backend. @param id one that no earlier run has used. */
+export type PeerTest<T, Setup> = (tested: T, peer: T, id: string, setup: Setup) => Promise<void>;
+
 export const HOUR = 3_600_000;
 /** A short lifetime in milliseconds. More than two seconds, because some backends count in whole ones. */
 const SHORT = 2500;
