@@ -152,8 +152,3 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
     signal.removeEventListener('abort', onEvent);
   };
 }
-
-/** For a promise that stands where a value belongs: nobody awaits it, and its rejection would end the process. */
-export function ignoreRejection(value: unknown): void {
-  Promise.resolve(value).catch(() => {});
-}

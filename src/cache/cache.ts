@@ -41,7 +41,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
   fresh?: boolean | undefined;
-  /** Called when the answer comes from a cache, this process's own or the shared one. */
+  /** Called when the answer comes from a cache, own or shared, or from another call's request that this one joins. */
   onCached?: (() => void) | undefined;
 }
 
@@ -165,15 +165,16 @@ export class Cache<T extends object> {
     }
     // A caller that passes `fresh` must not get an answer that was requested earlier.
     const joined = fresh ? undefined : this.#joinable(spelling);
+    if (joined !== undefined) onCached?.();
     const lookup = joined ?? this.#start(spelling, fresh);
     try {
       const { value } = await lookup.join(signal);
-      if (lookup.source !== 'service') onCached?.();
+      if (!joined && lookup.source !== 'service') onCached?.();
       return value;
     } catch (error) {
       const stale = this.staleIfError(spelling.toLowerCase(), error, options);
       if (stale === undefined) throw error;
-      onCached?.();
+      if (!joined) onCached?.();
       return this.served(stale, true).value;
     }
   }

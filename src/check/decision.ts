@@ -44,31 +44,11 @@ export type Decision =
 /** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service is down. */
 export type CheckResult = Decision & { readonly isOutage?: boolean };
 
-export const absent = (): CheckResult => ({
-  verdict: 'absent',
-  denial: new MarketgateError(
-    'purchase_required',
-    'no purchase code was sent; send the one that came with the purchase',
-  ),
-});
-
-export const invalidCode = (
-  what = 'the service does not know this purchase code',
-): CheckResult => ({
-  verdict: 'invalid',
-  denial: new MarketgateError('purchase_code_invalid', `${what}; check that it was copied whole`),
-});
-
-export const malformedCode = (): CheckResult =>
-  invalidCode('this is no purchase code: it is too short, too long, or has other characters');
-
-export const loginRequired = (): CheckResult => ({
-  verdict: 'invalid',
-  denial: new MarketgateError(
-    'login_required',
-    'nobody is logged in who could hold the code; log in first',
-  ),
-});
+export const deny = (
+  code: MarketgateErrorCode,
+  message: string,
+  verdict: 'invalid' | 'absent' = 'invalid',
+): CheckResult => ({ verdict, denial: new MarketgateError(code, message) });
 
 /** Refuses a valid purchase. */
 export function refuse(

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { isServing } from '../clients/outage.js';
 import { MAX_TIMER_DELAY, withTimeout } from '../deadline.js';
 import { reportDrift, warnOnce } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
@@ -31,17 +32,31 @@ export interface GuessGate {
    * Asks the service, unless the client has too many failed attempts. Over the limit, an attempt waits while others
    * of the client are in flight here, because they can still be given back.
    *
-   * @param isFailed decides about an outcome, after the caller has it. A rejection counts as true, and so does leaving
-   * before there is an answer: a client that disconnects each time would otherwise never reach the limit.
-   * @param signal ends the question; it is passed to `ask`.
+   * @param ask calls `onCached` when it gets its answer from the cache, or joins a request: that was counted already.
+   * @param signal ends the question. Leaving before there is an answer counts as a failed attempt: a client that
+   * disconnects each time would otherwise never reach the limit.
+   * @param isFailed decides about an outcome, after the caller has it. It never throws.
    * @throws MarketgateError `too_many_attempts`, and whatever `ask` throws.
    */
   attempt<T>(
     client: string,
-    ask: (signal?: AbortSignal) => Promise<T>,
-    isFailed: (outcome: Outcome<T>) => boolean | Promise<boolean>,
+    ask: (onCached: () => void) => Promise<T>,
     signal?: AbortSignal,
+    isFailed?: (outcome: Outcome<T>) => boolean | Promise<boolean>,
   ): Promise<T>;
+}
+
+const UNANSWERED = ['service_refused', 'unexpected_response', 'service_unavailable'];
+
+/**
+ * Whether the service has answered with no, or in a way that is neither yes nor no although it answers about the account
+ * as ever. With `retryAfter` it is to be left alone, whatever it was asked.
+ */
+async function isFailedAttempt(outcome: Outcome<unknown>): Promise<boolean> {
+  if ('value' in outcome) return outcome.value === null;
+  const { error } = outcome;
+  if (!isMarketgateError(error) || error.retryAfter !== undefined) return false;
+  return UNANSWERED.includes(error.code) && isServing(error);
 }
 
 /** The limits of one guard. */
@@ -51,7 +66,7 @@ type Limits = Pick<GuessLimitSettings, 'limit' | 'windowMs' | 'total' | 'keyGene
 /** An attempt that was counted, unless a count is `over` its limit. */
 interface Counted {
   readonly over?: AttemptCount;
-  giveBack(): Promise<void>;
+  giveBack(): Promise<unknown>;
 }
 
 /** What one client has in progress. A waiting attempt is not active: the one that ends hands it its place. */
@@ -59,11 +74,15 @@ interface ClientState {
   active: number;
   /** How many have ended. */
   ended: number;
-  readonly waiting: { go(): void; fail(refusal: MarketgateError): void }[];
+  readonly waiting: (() => void)[];
 }
 
 /** The key of all clients together. */
 const EVERYBODY = 'all';
+/** Milliseconds that a limiter of the app can take. That of Redis has a shorter limit of its own. */
+const LIMITER_TIMEOUT = 2000;
+/** Milliseconds after which a limiter fails again. One slow reply at the start is no news. */
+const AGAIN = 1000;
 
 /** The attempts at one client of the service. All its guards count together, wherever they were made. */
 class Attempts {
@@ -71,6 +90,7 @@ class Attempts {
   readonly #windows = new Map<number, MemoryLimiter>();
   readonly #total = new MemoryLimiter(MINUTE);
   readonly #clients = new Map<string, ClientState>();
+  #firstFailure: number | undefined;
 
   /** Counts from now on in windows of this length, too. */
   addWindow(windowMs: number): void {
@@ -80,36 +100,32 @@ class Attempts {
   async run<T>(
     limits: Limits,
     client: string,
-    ask: (signal?: AbortSignal) => Promise<T>,
-    isFailed: (outcome: Outcome<T>) => boolean | Promise<boolean>,
+    ask: (onCached: () => void) => Promise<T>,
     signal?: AbortSignal,
+    isFailed: (outcome: Outcome<T>) => boolean | Promise<boolean> = isFailedAttempt,
   ): Promise<T> {
     const giveBack = await this.#enter(limits, client);
-    // Not awaited: no customer waits for the guess limit. If it fails, the attempt counts as a failed one.
-    const end = (isCounted: () => boolean | Promise<boolean>): void => {
-      const settle = async (): Promise<void> => {
-        if (!(await isCounted())) await giveBack();
-      };
-      void settle()
-        .catch(() => {})
-        .then(() => this.#leave(client));
+    let isCached = false;
+    const end = async (outcome: Outcome<T>): Promise<void> => {
+      const hasLeft = 'error' in outcome && signal?.aborted;
+      if (isCached || !(hasLeft || (await isFailed(outcome)))) await giveBack();
+      this.#leave(client);
     };
-    if (signal?.aborted) {
-      end(() => false);
-      throw signal.reason;
-    }
+    // The end is not awaited: no customer waits for the guess limit.
     try {
-      const value = await ask(signal);
-      end(() => isFailed({ value }));
+      const value = await ask(() => {
+        isCached = true;
+      });
+      void end({ value });
       return value;
     } catch (error) {
-      end(() => signal?.aborted || isFailed({ error }));
+      void end({ error });
       throw error;
     }
   }
 
   /** Counts an attempt, or waits until it can be counted. @returns what gives it back. */
-  async #enter(limits: Limits, client: string): Promise<() => Promise<void>> {
+  async #enter(limits: Limits, client: string): Promise<() => Promise<unknown>> {
     const state = this.#clients.get(client) ?? { active: 0, ended: 0, waiting: [] };
     this.#clients.set(client, state);
     state.active++;
@@ -121,14 +137,12 @@ class Attempts {
       // One that ended meanwhile can have been given back.
       if (state.ended > ended) continue;
       if (state.active === 1) {
-        // Nothing is in flight that could be given back. So the waiting ones would be refused, too.
-        const refusal = tooManyAttempts(over, limits);
-        for (const each of state.waiting.splice(0)) each.fail(refusal);
+        // Nothing is in flight that could be given back. The next one that waits is refused in turn.
         this.#leave(client);
-        throw refusal;
+        throw tooManyAttempts(over, limits);
       }
       state.active--;
-      await new Promise<void>((go, fail) => state.waiting.push({ go, fail }));
+      await new Promise<void>((go) => state.waiting.push(go));
     }
   }
 
@@ -136,7 +150,7 @@ class Attempts {
     const state = this.#clients.get(client) as ClientState;
     state.ended++;
     const next = state.waiting.shift();
-    if (next !== undefined) next.go();
+    if (next !== undefined) next();
     else if (--state.active === 0) this.#clients.delete(client);
   }
 
@@ -144,7 +158,7 @@ class Attempts {
   async #count(limits: Limits, client: string): Promise<Counted> {
     const { limit, windowMs, total, limiter, totalLimiter } = limits;
     const none = Number.POSITIVE_INFINITY;
-    const counters: [AttemptLimiter | undefined, key: string, limit: number][] = [
+    const counters: [AttemptLimiter | undefined, key: string, most: number][] = [
       ...[...this.#windows].map(([length, window]): [MemoryLimiter, string, number] => [
         window,
         client,
@@ -155,13 +169,11 @@ class Attempts {
       [totalLimiter, EVERYBODY, none],
     ];
     const counted: (() => Promise<unknown>)[] = [];
-    const giveBack = async (): Promise<void> => {
-      await Promise.allSettled(counted.map((reward) => reward()));
-    };
+    const giveBack = () => Promise.allSettled(counted.map((reward) => reward()));
     /** Whether the client has no other attempt, neither a failed one nor one in flight. */
     let isFirst = true;
     for (const [counter, key, most] of counters) {
-      const count = counter && (await consume(counter, key));
+      const count = counter && (await this.#consume(counter, key));
       if (!counter || !count) continue;
       counted.push(() => withTimeout(LIMITER_TIMEOUT, () => counter.reward(key)));
       if (key === client) isFirst &&= count.consumedPoints === 1;
@@ -170,59 +182,45 @@ class Attempts {
     }
     return { giveBack };
   }
-}
 
-/** Milliseconds that a limiter of the app can take. That of Redis has a shorter limit of its own. */
-const LIMITER_TIMEOUT = 2000;
+  /** Counts in one limiter. `undefined` when it fails: the process has counted, and no customer is refused. */
+  async #consume(
+    limiter: AttemptLimiter,
+    key: string,
+  ): Promise<(AttemptCount & { isOver: boolean }) | undefined> {
+    const consume = () => limiter.consume(key);
+    try {
+      const { consumedPoints, msBeforeNext } = await withTimeout(LIMITER_TIMEOUT, consume);
+      return { consumedPoints, msBeforeNext, isOver: false };
+    } catch (error) {
+      if (error instanceof Error) return void this.#reportFailure(limiter, error);
+      const { consumedPoints, msBeforeNext } = error as AttemptCount;
+      return { consumedPoints, msBeforeNext, isOver: true };
+    }
+  }
 
-/** Counts an attempt. `undefined` when the limiter fails: the process has counted it, and no customer is refused. */
-async function consume(
-  limiter: AttemptLimiter,
-  key: string,
-): Promise<(AttemptCount & { isOver: boolean }) | undefined> {
-  try {
-    const { consumedPoints, msBeforeNext } = await withTimeout(LIMITER_TIMEOUT, () =>
-      limiter.consume(key),
-    );
-    return { consumedPoints, msBeforeNext, isOver: false };
-  } catch (error) {
-    if (error instanceof Error) return void reportFailure(limiter, error);
-    const { consumedPoints, msBeforeNext } = Object(error) as AttemptCount;
-    return { consumedPoints, msBeforeNext, isOver: true };
+  #reportFailure(limiter: AttemptLimiter, error: Error): void {
+    reportDrift(limiter, {
+      endpoint: 'guessLimit.consume',
+      kind: 'not-counted',
+      path: 'count',
+      expected: 'a limiter that answers; in Redis, one that can write and run scripts (EVAL)',
+    });
+    const now = performance.now();
+    this.#firstFailure ??= now;
+    // A message of another library can contain the client.
+    const why = isMarketgateError(error) ? `; last failure: ${error.message.split(';')[0]}` : '';
+    if (now - this.#firstFailure >= AGAIN) warnOnce('MARKETGATE_GUESSES_NOT_SHARED', why);
   }
 }
 
-/** Milliseconds after which a failure is not the same one as the first. */
-const AGAIN = 1000;
-
-/** When each limiter first failed, by the clock for durations. */
-const firstFailures = new WeakMap<object, number>();
-
-/** Reports a limiter that failed, and warns when it fails again: one slow reply at the start is no news. */
-function reportFailure(limiter: AttemptLimiter, error: Error): void {
-  reportDrift(limiter, {
-    endpoint: 'guessLimit.consume',
-    kind: 'not-counted',
-    path: 'count',
-    expected: 'a limiter that answers; in Redis, one that can write and run scripts (EVAL)',
-  });
-  const now = performance.now();
-  const first = firstFailures.get(limiter) ?? now;
-  firstFailures.set(limiter, first);
-  // A message of another library can contain the client.
-  const why = isMarketgateError(error) ? `; last failure: ${error.message.split(';')[0]}` : '';
-  if (now - first >= AGAIN) warnOnce('MARKETGATE_GUESSES_NOT_SHARED', why);
-}
-
-/** The longest `Retry-After`: a week. `String` writes very large numbers as `1e+21`, which the header forbids. */
-const MAX_SECONDS = 604_800;
-
 function tooManyAttempts({ msBeforeNext }: AttemptCount, { windowMs }: Limits): MarketgateError {
+  // A limiter whose counts never end gives -1.
   const left = msBeforeNext > 0 ? msBeforeNext : windowMs;
   return new MarketgateError(
     'too_many_attempts',
     'this client has too many failed attempts: codes, items or logins that the service does not know; wait as long as retryAfter says',
-    { retryAfter: Math.min(Math.ceil(left / 1000), MAX_SECONDS) },
+    { retryAfter: Math.ceil(left / 1000) },
   );
 }
 

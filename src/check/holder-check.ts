@@ -1,9 +1,8 @@
-import { ignoreRejection } from '../deadline.js';
 import type { MarketgateError } from '../errors.js';
 import { isPurchaseCode, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
 import { knownOptions, shapedOption, wrongOption } from '../options.js';
 import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
-import { type CheckResult, loginRequired, refuse } from './decision.js';
+import { type CheckResult, deny, refuse } from './decision.js';
 
 /** The id of an account; `undefined`, `null`, `false` or a blank one when nobody is logged in. */
 export type HolderId = string | number | bigint | false | null | undefined;
@@ -27,6 +26,7 @@ export interface HolderOptions<Id> {
 
 export type HolderIdOf<Req> = (req: Req) => HolderId | Promise<HolderId>;
 
+const NOBODY = 'nobody is logged in who could hold the code; log in first';
 const HELD = 'held by another account; log in with that one, or let the site release the code';
 
 /**
@@ -46,30 +46,20 @@ export function makeHolderCheck<Req>(
   if (typeof id !== 'function') holderName(owner, id);
   const count = (value: unknown): number => {
     if (Number.isSafeInteger(value) && Number(value) > 0) return Number(value);
-    ignoreRejection(value);
-    throw wrongOption(
-      owner,
-      'holder.max',
-      'must be a whole number, 1 or more, or a function that gives one',
-    );
+    const expected = 'must be a whole number, 1 or more, or a function that gives one';
+    throw wrongOption(owner, 'holder.max', expected);
   };
-  const maxOf =
-    typeof max === 'function' ? (purchase: Purchase) => count(max(purchase)) : count(max);
+  if (typeof max !== 'function') count(max);
 
   return async (result, code, req) => {
     const holder = holderName(owner, typeof id === 'function' ? await id(req) : id);
-    if (result.verdict !== 'valid') return holder === undefined ? loginRequired() : result;
-    const { purchase } = result;
-    if (holder === undefined) {
-      return refuse(
-        purchase,
-        'login_required',
-        'nobody is logged in who could hold it; log in first',
-      );
+    if (result.verdict !== 'valid') {
+      return holder === undefined ? deny('login_required', NOBODY) : result;
     }
-    const places = typeof maxOf === 'function' ? maxOf(purchase) : maxOf;
+    const { purchase } = result;
+    if (holder === undefined) return refuse(purchase, 'login_required', NOBODY);
+    const places = count(typeof max === 'function' ? max(purchase) : max);
     const key = nameOf(purchase, code);
-    if (holders.isKnown(key, holder)) return result;
     try {
       if (await holders.take(key, holder, places)) return result;
       const held = await holders.count(key).catch(() => places);
@@ -94,6 +84,5 @@ function holderName(owner: string, id: unknown): string | undefined {
   if (id === undefined || id === null || id === false) return undefined;
   if (typeof id === 'bigint' || Number.isFinite(id)) return String(id);
   if (typeof id === 'string') return id.trim() === '' ? undefined : id;
-  ignoreRejection(id);
   throw wrongOption(owner, 'holder.id', 'must give a string, a number or nothing, and no Promise');
 }

@@ -1,7 +1,6 @@
-import { InFlight } from '../cache/in-flight.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { isOutage } from '../clients/outage.js';
-import { checkSignal, ignoreRejection } from '../deadline.js';
+import { checkSignal } from '../deadline.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import {
@@ -12,16 +11,8 @@ import {
 } from '../model/purchase.js';
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
-import {
-  absent,
-  type CheckResult,
-  type Decision,
-  invalidCode,
-  malformedCode,
-  refuse,
-  undecided,
-} from './decision.js';
-import { type GuessGate, type GuessLimitOption, guessGate, type Outcome } from './guess-gate.js';
+import { type CheckResult, type Decision, deny, refuse, undecided } from './decision.js';
+import { type GuessGate, type GuessLimitOption, guessGate } from './guess-gate.js';
 import {
   type HolderId,
   type HolderIdOf,
@@ -108,7 +99,6 @@ export async function checkPurchase(
     throw wrongOption(owner, 'client', 'must say who is counted, unless guessLimit is false');
   }
   if (!['string', 'number', 'undefined'].includes(typeof client)) {
-    ignoreRejection(client);
     throw wrongOption(owner, 'client', 'must be a string, a number or undefined');
   }
   if (signal !== undefined) checkSignal(signal);
@@ -126,6 +116,9 @@ export const CHECK_OPTION_NAMES = [
   'fresh',
   'holder',
 ] as const;
+
+const MALFORMED =
+  'this is no purchase code: it is too short, too long, or has other characters; check that it was copied whole';
 
 /**
  * Runs a request to the service: calls `request`, which validates the code, with a signal that aborts it. Called only
@@ -162,7 +155,7 @@ export function makePurchaseCheck<Req>(
   const { fresh } = options;
   const checkFresh = (value: unknown): boolean => flagOption(owner, 'fresh', value);
   const isAlwaysFresh = typeof fresh !== 'function' && checkFresh(fresh);
-  const validate = makeValidation(keyApi, guessGate(owner, options.guessLimit, keyApi), clientOf);
+  const gate = guessGate(owner, options.guessLimit, keyApi);
 
   const decide = async (
     purchase: Purchase | null,
@@ -170,7 +163,12 @@ export function makePurchaseCheck<Req>(
     items: readonly number[] | undefined,
     req: Req,
   ): Promise<CheckResult> => {
-    if (purchase === null) return invalidCode();
+    if (purchase === null) {
+      return deny(
+        'purchase_code_invalid',
+        'the service does not know this purchase code; check that it was copied whole',
+      );
+    }
     // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
     if (typeof purchase?.item?.id !== 'number') {
       return undecided(
@@ -183,102 +181,43 @@ export function makePurchaseCheck<Req>(
   };
 
   return async (given, req, runRequest) => {
-    if (isAbsent(given)) return absent();
+    if (isAbsent(given)) {
+      const message = 'no purchase code was sent; send the one that came with the purchase';
+      return deny('purchase_required', message, 'absent');
+    }
     const items = await itemsFor?.(req);
     if (items instanceof Error) return { verdict: 'invalid', denial: items };
-    if (typeof given !== 'string') return malformedCode();
+    if (typeof given !== 'string') return deny('purchase_code_invalid', MALFORMED);
     // Most codes are normalised already.
     const code = isPurchaseCode(given) ? given : normalizePurchaseCode(given);
-    if (!isPurchaseCode(code, keyApi.codePattern)) return malformedCode();
+    if (!isPurchaseCode(code, keyApi.codePattern)) {
+      return deny('purchase_code_invalid', MALFORMED);
+    }
     const isFresh = typeof fresh === 'function' ? checkFresh(await fresh(req)) : isAlwaysFresh;
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
     if (known !== undefined) return decide(known, code, items, req);
     return runRequest(async (signal) => {
       signal?.throwIfAborted();
-      const answer = await validate(code, isFresh, req, signal);
-      if (!('error' in answer)) return decide(answer.value, code, items, req);
-      const { error } = answer;
-      // `onUnknown` is for a service that is down, not for a visitor who has left.
-      if (!isMarketgateError(error) || signal?.aborted) throw error;
-      if (error.status < 500 && error.code !== 'too_many_attempts') throw error;
-      const unknown: CheckResult = { verdict: 'unknown', error };
-      if (!letsInOutage || !(await isOutage(error))) return unknown;
-      const outage: CheckResult = { ...unknown, isOutage: true };
-      return checkHolder ? checkHolder(outage, code, req) : outage;
+      // A failing `keyGenerator` is the app's error, not an answer of the service.
+      const client = gate && clientOf(req, gate);
+      const ask = async (onCached?: () => void) =>
+        keyApi.validatePurchase(code, { signal, fresh: isFresh, onCached });
+      let purchase: Purchase | null;
+      try {
+        purchase = await (gate && client !== undefined ? gate.attempt(client, ask, signal) : ask());
+      } catch (error) {
+        // `onUnknown` is for a service that is down, not for a visitor who has left.
+        if (!isMarketgateError(error) || signal?.aborted) throw error;
+        if (error.status < 500 && error.code !== 'too_many_attempts') throw error;
+        const unknown: CheckResult = { verdict: 'unknown', error };
+        if (!letsInOutage || !(await isOutage(error))) return unknown;
+        const outage: CheckResult = { ...unknown, isOutage: true };
+        return checkHolder ? checkHolder(outage, code, req) : outage;
+      }
+      signal?.throwIfAborted();
+      return decide(purchase, code, items, req);
     });
   };
-}
-
-/**
- * By KeyApi, then by client, code and whether it is to be asked anew: concurrent requests of one client with one code
- * share one attempt.
- */
-const attemptsOf = new WeakMap<object, Map<string, InFlight<Purchase | null>>>();
-
-/** Makes the function that validates a code at the service, as an attempt of its client. */
-function makeValidation<Req>(
-  keyApi: PurchaseValidator,
-  gate: GuessGate | undefined,
-  clientOf: (req: Req, gate: GuessGate) => string,
-) {
-  const ask = async (code: string, fresh: boolean, signal?: AbortSignal, onCached = () => {}) =>
-    keyApi.validatePurchase(code, { signal, fresh, onCached });
-  const attempts = attemptsOf.get(keyApi) ?? new Map<string, InFlight<Purchase | null>>();
-  attemptsOf.set(keyApi, attempts);
-
-  const attempt = (gate: GuessGate, client: string, code: string, fresh: boolean) => {
-    const key = JSON.stringify([client, code, fresh]);
-    const current = attempts.get(key);
-    if (current !== undefined && !current.signal.aborted) return current;
-    let isCached = false;
-    const onCached = (): void => {
-      isCached = true;
-    };
-    const inFlight: InFlight<Purchase | null> = new InFlight(
-      () =>
-        gate.attempt(
-          client,
-          (signal) => ask(code, fresh, signal, onCached),
-          // A cached answer was counted when it was requested.
-          (outcome) =>
-            'error' in outcome ? isBadCode(outcome.error) : !outcome.value && !isCached,
-          inFlight.signal,
-        ),
-      () => {
-        if (attempts.get(key) === inFlight) attempts.delete(key);
-      },
-    );
-    attempts.set(key, inFlight);
-    return inFlight;
-  };
-
-  return (
-    code: string,
-    fresh: boolean,
-    req: Req,
-    signal?: AbortSignal,
-  ): Promise<Outcome<Purchase | null>> => {
-    // A failing `keyGenerator` is the app's error, not an answer of the service.
-    const client = gate && clientOf(req, gate);
-    const answer =
-      gate && client !== undefined
-        ? attempt(gate, client, code, fresh).join(signal)
-        : ask(code, fresh, signal);
-    return answer.then(
-      (value) => ({ value }),
-      (error: unknown) => ({ error }),
-    );
-  };
-}
-
-/** Whether an error is about the code (or the item) that was asked for, so that it is a failed attempt: the service answered, and not with yes. */
-export async function isBadCode(error: unknown): Promise<boolean> {
-  if (!isMarketgateError(error)) return false;
-  if (error.code !== 'service_unavailable') {
-    return error.code === 'service_refused' || error.code === 'unexpected_response';
-  }
-  // With `retryAfter`, the service is to be left alone, whatever the code.
-  return error.retryAfter === undefined && !(await isOutage(error));
 }
 
 /** Whether no code was sent. Any other value that is not a string is a wrong code. */
@@ -330,7 +269,7 @@ function makeConditionCheck<Req>(
     }
     if (supported) {
       const { supported_until: until = '' } = purchase;
-      // A test's stub can give a purchase that was never parsed.
+      // A wrapper of a KeyApi can give a purchase that was never parsed.
       const isNoTime = until !== '' && parseTimestamp(until) === undefined;
       if (isNoTime || wasUnreadable(purchase, 'supported_until')) {
         return unreadable('supported_until');
@@ -374,7 +313,6 @@ function itemsOption<Req>(
     return async (req) => {
       const ids = [await item(req)].flat();
       if (areIds(ids)) return ids;
-      ids.forEach(ignoreRejection);
       // Digits are refused too: of `?item=1&item=2` in a query, a visitor would choose one.
       return new MarketgateError(
         'item_id_invalid',

@@ -10,7 +10,7 @@ import {
 import { type Html, html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
 import { contextOf, varyOn } from './context.js';
-import { pathOption, redirectToLogin } from './login.js';
+import { pathOption, redirectToLogin, withoutLoginPath } from './login.js';
 import { onceNext } from './middleware.js';
 import { loggedPath, pathOf, prefersHtml, refuseWith } from './plain-http.js';
 
@@ -18,7 +18,8 @@ import { loggedPath, pathOf, prefersHtml, refuseWith } from './plain-http.js';
 export interface ErrorHandlerOptions {
   /**
    * Path on this site that starts the login. A browser that needs a login is redirected there, and afterwards back to
-   * its page, unless the guard has a `loginPath` of its own. Default `/login`.
+   * its page, unless the guard has a `loginPath` of its own. Default: `/login` for guards that name none; pages have no
+   * link to the login then.
    */
   loginPath?: string | undefined;
   /**
@@ -90,7 +91,7 @@ export function problemOf(error: unknown): Problem | undefined {
 export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): ErrorMiddleware {
   const owner = 'errorHandler';
   const given = knownOptions(owner, options, ['loginPath', 'redeemPath', 'log', 'render']);
-  const loginPath = pathOption(owner, 'loginPath', given.loginPath) ?? '/login';
+  const ownLoginPath = pathOption(owner, 'loginPath', given.loginPath);
   const redeemPath = pathOption(owner, 'redeemPath', given.redeemPath);
   const log = given.log === false ? () => {} : functionOption(owner, 'log', given.log);
   const render = functionOption(owner, 'render', given.render);
@@ -115,8 +116,9 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
     if (problem.status >= 500 && !res.closed) {
       void report(req, `${problem.status} ${error.code}: ${error.message}`);
     }
+    const loginPath = ownLoginPath ?? (withoutLoginPath.has(error) ? '/login' : undefined);
     try {
-      if (await redirectToLogin(error, loginPath, req, res)) return;
+      if (loginPath && (await redirectToLogin(error, loginPath, req, res))) return;
     } catch (unsaved) {
       void report(req, 'the session could not be saved before the redirect to the login', unsaved);
     }
@@ -162,13 +164,13 @@ ${next}
 function nextStep(
   { code }: Problem,
   req: IncomingMessage & { readonly body?: unknown },
-  loginPath: string,
+  loginPath: string | undefined,
   redeemPath: string | undefined,
 ): Html {
   // The strategy can have replaced the problem's own status.
   const { status } = ERROR_CODES[code];
   // A callback that is opened again would find its auth_key used.
-  if (status === 401 || /[?&]auth_key=/.test(pathOf(req))) {
+  if (loginPath && (status === 401 || /[?&]auth_key=/.test(pathOf(req)))) {
     return html`<p><a href="${loginPath}">Log in</a></p>`;
   }
   // The visitor has sent a code with a form, and can correct it.

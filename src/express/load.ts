@@ -1,6 +1,5 @@
 import type { Request } from 'express';
 import { type GuessLimitOption, guessGate } from '../check/guess-gate.js';
-import { isBadCode } from '../check/purchase-check.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { MarketgateError } from '../errors.js';
 import { type Item, itemId } from '../model/item.js';
@@ -52,18 +51,8 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
   const gate = guessGate(owner, given.guessLimit, keyApi);
 
   const ask = (id: number, req: Request, signal: AbortSignal): Promise<Item | null> => {
-    if (gate === undefined) return keyApi.getItem(id, { signal });
-    let isCached = false;
-    const onCached = (): void => {
-      isCached = true;
-    };
-    return gate.attempt(
-      gate.keyGenerator(req),
-      (shared) => keyApi.getItem(id, { signal: shared, onCached }),
-      (outcome) =>
-        'error' in outcome ? isBadCode(outcome.error) : outcome.value === null && !isCached,
-      signal,
-    );
+    const get = (onCached?: () => void) => keyApi.getItem(id, { signal, onCached });
+    return gate ? gate.attempt(gate.keyGenerator(req), get, signal) : get();
   };
 
   return middleware(async ({ req, res, next, context }) => {

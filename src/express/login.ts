@@ -124,7 +124,7 @@ export function loadUser(loginApi: UserSource, options: LoadUserOptions): Middle
     ignoreFetchAbort: true,
   });
 
-  return middleware(async ({ req, res, next, context }) => {
+  return guard(undefined, async ({ req, res, next, context }) => {
     const { id, token, forget } = await loadToken(req);
     const answer = users.forceFetch(token.value, { context: token });
     const user = await answer.catch(async (error: unknown) => {
@@ -186,14 +186,18 @@ export function pathOption(
   return value;
 }
 
+/** Errors of guards that name no login path: `errorHandler` redirects, to its own path or else to `/login`. */
+export const withoutLoginPath = new WeakSet<object>();
+
 /** Makes a guard, which redirects to its `loginPath` if it has one. */
 const guard = (loginPath: string | undefined, run: (call: Call) => Promise<void>): Middleware =>
   middleware(async (call) => {
     try {
       await run(call);
     } catch (error) {
-      const isDone = loginPath && (await redirectToLogin(error, loginPath, call.req, call.res));
-      if (!isDone) throw error;
+      if (loginPath === undefined) withoutLoginPath.add(Object(error));
+      else if (await redirectToLogin(error, loginPath, call.req, call.res)) return;
+      throw error;
     }
   });
 

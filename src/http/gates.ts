@@ -5,11 +5,17 @@ import { MarketgateError } from '../errors.js';
 const REMEMBERED = 5000;
 
 /**
- * Whether the service is down. The request that finds out is the same for all visitors, so that nothing that one of them
+ * `up`: it answers the probe as documented. `down`: it cannot be reached, times out or answers 5xx. `unclear`: anything
+ * else, such as a page of a firewall, or a backoff.
+ */
+export type ServiceState = 'up' | 'down' | 'unclear';
+
+/**
+ * How the service is. The request that finds out is the same for all visitors, so that nothing that one of them
  * sends decides it. It is sent once for all callers, and at most every few seconds.
  */
 export class Probe {
-  #last: { readonly at: number; readonly isDown: Promise<boolean> } | undefined;
+  #last: { readonly at: number; readonly state: Promise<ServiceState> } | undefined;
 
   /**
    * @param clock milliseconds.
@@ -17,14 +23,14 @@ export class Probe {
    */
   constructor(
     private readonly clock: () => number,
-    private readonly ask: () => Promise<boolean>,
+    private readonly ask: () => Promise<ServiceState>,
   ) {}
 
-  isDown(): Promise<boolean> {
+  state(): Promise<ServiceState> {
     if (this.#last === undefined || this.clock() - this.#last.at >= REMEMBERED) {
-      this.#last = { at: this.clock(), isDown: this.ask() };
+      this.#last = { at: this.clock(), state: this.ask() };
     }
-    return this.#last.isDown;
+    return this.#last.state;
   }
 }
 

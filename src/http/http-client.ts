@@ -2,7 +2,14 @@ import { checkSignal, Deadline } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
-import { Breaker, Probe, parseRetryAfter, RetryAfterGate, Turns } from './gates.js';
+import {
+  Breaker,
+  Probe,
+  parseRetryAfter,
+  RetryAfterGate,
+  type ServiceState,
+  Turns,
+} from './gates.js';
 import { isTransient, type JsonResponse, parseJson } from './response.js';
 import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
 
@@ -25,8 +32,8 @@ const MAX_WAIT = 2000;
 /** The most milliseconds that a probe takes. */
 const PROBE_TIMEOUT = 3000;
 
-/** Errors of calls that the service failed, and whether it is down, which their client finds out. */
-export const failures = new WeakMap<object, () => Promise<boolean>>();
+/** Errors of calls that the service failed or answered, and how it is otherwise, which their client finds out. */
+export const serviceStates = new WeakMap<object, () => Promise<ServiceState>>();
 
 /** HTTP for both clients: deadline, retries, retry-after gate and breakers. */
 export class HttpClient {
@@ -48,8 +55,8 @@ export class HttpClient {
     const { timer } = settings;
     this.#transport = new Transport(settings);
     this.#gate = new RetryAfterGate(timer);
-    this.#probe = new Probe(timer, () => this.#askWhetherDown(probe));
-    this.#breaker = new Breaker(timer, () => this.#probe.isDown());
+    this.#probe = new Probe(timer, () => this.#askForState(probe));
+    this.#breaker = new Breaker(timer, async () => (await this.#probe.state()) === 'down');
   }
 
   /**
@@ -90,12 +97,13 @@ export class HttpClient {
     const name = nameOf(request);
     this.#gate.check(name);
     const breakers = this.#breakersOf(request);
-    const isDown = async (): Promise<boolean> => this.#breaker.isOpen || this.#probe.isDown();
+    const state = async (): Promise<ServiceState> =>
+      this.#breaker.isOpen ? 'down' : this.#probe.state();
     let trials: boolean[];
     try {
       trials = breakers.map((breaker) => breaker.enter(name));
     } catch (refusal) {
-      failures.set(refusal as object, isDown);
+      serviceStates.set(refusal as object, state);
       throw refusal;
     }
     const retries = request.repeatable ? this.settings.retries : 0;
@@ -118,9 +126,12 @@ export class HttpClient {
         this.#gate.check(name);
         if (!isOpen()) continue;
       }
-      if (!isFailure) throw error;
+      if (!isFailure) {
+        if (outcome.isAnswer) serviceStates.set(error as object, state);
+        throw error;
+      }
       const failure = this.#withRetryAfter(error as MarketgateError, breakers);
-      failures.set(failure, isDown);
+      serviceStates.set(failure, state);
       throw failure;
     }
   }
@@ -151,20 +162,22 @@ export class HttpClient {
     return new MarketgateError(code, message, { cause, retryAfter });
   }
 
-  /** Whether the probe could not reach the service, timed out or was answered with 5xx. Never rejects. */
-  async #askWhetherDown(
+  /** Sends the probe. Never rejects. */
+  async #askForState(
     probe: () => HttpRequest<unknown> | Promise<HttpRequest<unknown>>,
-  ): Promise<boolean> {
+  ): Promise<ServiceState> {
     // A service that asks to be left alone is there.
-    if (this.#gate.retryAfter > 0) return false;
+    if (this.#gate.retryAfter > 0) return 'unclear';
     const elapsed = Math.max(0, this.settings.timeout - PROBE_TIMEOUT);
     try {
       return await this.within('probe', { elapsed }, async (deadline) => {
         const request = await deadline.race(Promise.resolve().then(probe));
-        return (await this.#attempt(request, 0, deadline, true)).isFailure;
+        const outcome = await this.#attempt(request, 0, deadline, true);
+        if ('result' in outcome) return 'up';
+        return outcome.isFailure ? 'down' : 'unclear';
       });
     } catch {
-      return false;
+      return 'unclear';
     }
   }
 

@@ -336,7 +336,8 @@ async function exchange(request: StrategyRequest, authKey: string) {
     isMarketgateError(outcome.error) &&
     outcome.error.code === 'auth_key_rejected';
   // The limit comes before all else: over it, nothing is used up, and nothing is stored.
-  const asked = guessGate?.attempt(guessGate.keyGenerator(request.req), ask, isRefused) ?? ask();
+  const asked =
+    guessGate?.attempt(guessGate.keyGenerator(request.req), ask, undefined, isRefused) ?? ask();
   return asked.catch(throwAsFailure);
 }
 

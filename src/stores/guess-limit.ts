@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
-import { ignoreRejection, MAX_TIMER_DELAY } from '../deadline.js';
+import { MAX_TIMER_DELAY } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { functionOption, knownOptions, positiveOption, wrongOption } from '../options.js';
 
@@ -115,7 +115,6 @@ export function clientKey(client: unknown): string {
   if ((client ?? '') === '') return 'unknown';
   if (typeof client === 'number') return String(client);
   if (typeof client !== 'string') {
-    ignoreRejection(client);
     throw new TypeError(
       'guessLimit: "keyGenerator" must return a string, a number or undefined, and no Promise',
     );

@@ -1,8 +1,8 @@
-import { NoAnswer, schedule } from '../deadline.js';
+import { NoAnswer } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { requiredCode } from '../model/purchase.js';
 import { countOption, knownOptions, shapedOption } from '../options.js';
-import { StoreGuard } from './store-guard.js';
+import { callStore } from './store-guard.js';
 
 /**
  * Stores which accounts hold which purchase codes, without expiry: a value for `holder.store` of the guards.
@@ -34,44 +34,8 @@ export interface HolderStoreOptions {
   cooldown?: number | undefined;
 }
 
-/** The longest time for which a process does not ask a store again about a holder, in milliseconds. */
-const REMEMBERED = 5000;
-/** The most codes whose holders are remembered. */
-const MAX_REMEMBERED = 10_000;
-
-/** The holders that this process knows, by code. All are forgotten together, so that a hit reads no clock. */
-class KnownHolders {
-  /** Replaced and not cleared, so that the answer to a call from before a release is not added. */
-  current = new Map<string, Set<string>>();
-
-  has(code: string, holder: string): boolean {
-    return this.current.get(code)?.has(holder) === true;
-  }
-
-  /** @param holdersOf - what was {@link current} before the store was asked. */
-  add(holdersOf: Map<string, Set<string>>, code: string, holder: string, max: number): void {
-    if (holdersOf.size >= MAX_REMEMBERED) return;
-    if (holdersOf.size === 0) schedule(REMEMBERED, () => this.forget());
-    const holders = (holdersOf.get(code) ?? new Set()).add(holder);
-    holdersOf.set(code, holders);
-    // More than can hold the code: one of them was released elsewhere.
-    if (holders.size > max) holdersOf.delete(code);
-  }
-
-  forget(): void {
-    this.current = new Map();
-  }
-}
-
-/** One for each store, because several guards can have the same. */
-const known = new WeakMap<HolderStore, KnownHolders>();
-
-/** Makes all guards of this process ask the store again, after a release. */
-export const forgetHolders = (store: HolderStore): void => known.get(store)?.forget();
-
 /**
- * A holder store as the guards use it: a holder's next requests need no call, each call has a deadline, and each
- * failure is `store_unavailable`.
+ * A holder store as the guards use it: each call has a deadline, and each failure is `store_unavailable`.
  *
  * @throws TypeError that names the option and the method that is missing.
  */
@@ -80,30 +44,18 @@ export function guardHolderStore(owner: string, value: unknown) {
   const methods = ['take', 'release', 'holders'] as const;
   const what = 'a holder store, as in new MemoryHolderStore()';
   const store = shapedOption<HolderStore>(owner, option, value, methods, what);
-  const guard = new StoreGuard(option);
-  const remembered = known.get(store) ?? new KnownHolders();
-  known.set(store, remembered);
   return {
-    /** Whether the account is known to hold the code. */
-    isKnown: (code: string, holder: string): boolean => remembered.has(code, holder),
-
     /** @throws MarketgateError `store_unavailable`, also for an answer that is neither true nor false. */
-    async take(code: string, holder: string, max: number): Promise<boolean> {
-      const { current } = remembered;
-      const isHeld = await guard.call('take', async () => {
+    take: (code: string, holder: string, max: number): Promise<boolean> =>
+      callStore(`${option}.take`, async () => {
         const answer: unknown = await store.take(code, holder, max);
         if (typeof answer === 'boolean') return answer;
         throw new NoAnswer('gave neither true nor false');
-      });
-      if (isHeld) remembered.add(current, code, holder, max);
-      // The code is full: the remembered holders can be outdated.
-      else remembered.current.delete(code);
-      return isHeld;
-    },
+      }),
 
     /** How many accounts hold the code. @throws MarketgateError `store_unavailable`. */
     count: (code: string): Promise<number> =>
-      guard.call('holders', async () => (await store.holders(code)).length),
+      callStore(`${option}.holders`, async () => (await store.holders(code)).length),
   };
 }
 
@@ -115,18 +67,6 @@ export function guardHolderStore(owner: string, value: unknown) {
  */
 export const heldCode = (owner: string, code: unknown): string =>
   requiredCode(`${owner}: "code"`, code).toLowerCase();
-
-/** @throws TypeError unless `holder` is an id. Accounts that share an empty one would hold each other's codes. */
-export function checkHolder(owner: string, holder: unknown): void {
-  if (typeof holder === 'string' && holder !== '') return;
-  throw new TypeError(`${owner}: "holder" must be a non-empty string, as in String(user.id)`);
-}
-
-/** @throws TypeError unless `max` is a positive whole number. Compared with NaN, every code would have room. */
-export function checkMax(owner: string, max: unknown): void {
-  if (Number.isSafeInteger(max) && Number(max) > 0) return;
-  throw new TypeError(`${owner}: "max" must be a whole number, 1 or more`);
-}
 
 /**
  * A {@link HolderStore} in memory, for development and for an app of one process: a restart forgets all holders,
@@ -143,23 +83,18 @@ export class MemoryHolderStore implements HolderStore {
     if (process.env.NODE_ENV === 'production') warnOnce('MARKETGATE_HOLDERS_IN_MEMORY');
   }
 
-  /** @throws TypeError for a blank `code`, an empty `holder`, or a `max` that is not a positive whole number. */
+  /** @throws TypeError for a blank `code`. */
   async take(code: string, holder: string, max: number): Promise<boolean> {
-    const owner = 'MemoryHolderStore.take';
-    const name = heldCode(owner, code);
-    checkHolder(owner, holder);
-    checkMax(owner, max);
+    const name = heldCode('MemoryHolderStore.take', code);
     const places = this.#taken(name);
     if (!places.has(holder) && places.size >= max) return false;
     this.#places.set(name, places.set(holder, Number.POSITIVE_INFINITY));
     return true;
   }
 
-  /** @throws TypeError for a blank `code` or an empty `holder`. */
+  /** @throws TypeError for a blank `code`. */
   async release(code: string, holder?: string): Promise<void> {
-    const owner = 'MemoryHolderStore.release';
-    const name = heldCode(owner, code);
-    if (holder !== undefined) checkHolder(owner, holder);
+    const name = heldCode('MemoryHolderStore.release', code);
     const places = this.#taken(name);
     const until = performance.now() + this.#cooldown;
     for (const each of holder === undefined ? [...places.keys()] : [holder]) {
@@ -167,7 +102,6 @@ export class MemoryHolderStore implements HolderStore {
       else if (places.get(each) === Number.POSITIVE_INFINITY) places.set(each, until);
     }
     if (places.size === 0) this.#places.delete(name);
-    forgetHolders(this);
   }
 
   /** @throws TypeError for a blank `code`. */

@@ -1,7 +1,7 @@
 import { NoAnswer } from '../deadline.js';
-import { knownOptions, shapedOption, wrongOption } from '../options.js';
+import { knownOptions, shapedOption } from '../options.js';
 import { RowTokenStore, type RowTokenStoreOptions } from './row-token-store.js';
-import { StoreGuard } from './store-guard.js';
+import { callStore } from './store-guard.js';
 
 /**
  * What is used of a `Keyv`, of version 5 or 6. Declared here and not imported from `keyv`, so that neither
@@ -27,8 +27,6 @@ export interface KeyvLike {
   on?(event: 'error', listener: (error: unknown) => void): unknown;
   /** The storage adapter. */
   readonly store?: unknown;
-  /** Whether reads reject when the storage fails. */
-  readonly throwOnErrors?: boolean;
 }
 
 /** Options of {@link KeyvTokenStore}. */
@@ -61,22 +59,14 @@ const OWNER = 'KeyvTokenStore';
 export class KeyvTokenStore extends RowTokenStore {
   constructor(options: KeyvTokenStoreOptions) {
     const { keyv, prefix, clock } = knownOptions(OWNER, options, ['keyv', 'prefix', 'clock']);
-    super(OWNER, { prefix, clock }, rowsOf(checkKeyv(keyv)));
+    const what = 'a Keyv, as in new Keyv({ store })';
+    shapedOption<KeyvLike>(OWNER, 'keyv', keyv, ['get', 'set', 'delete'], what);
+    super(OWNER, { prefix, clock }, new KeyvRows(keyv));
   }
-}
-
-/** One for each Keyv, because emitters warn about many listeners. */
-const known = new WeakMap<KeyvLike, KeyvRows>();
-
-function rowsOf(keyv: KeyvLike): KeyvRows {
-  const rows = known.get(keyv) ?? new KeyvRows(keyv);
-  known.set(keyv, rows);
-  return rows;
 }
 
 /** The rows of a Keyv. Notices the errors that it hides. */
 class KeyvRows {
-  readonly #guard = new StoreGuard(OWNER);
   /** The last error that was reported by an event, and how many there were. */
   #lastError: unknown;
   #errors = 0;
@@ -93,37 +83,31 @@ class KeyvRows {
   }
 
   get(key: string): Promise<unknown> {
-    return this.#guard.call('get', () => this.#read(key));
+    return callStore(`${OWNER}.get`, () => this.#read(key));
   }
 
   set(key: string, row: string, milliseconds: number): Promise<unknown> {
-    return this.#guard.call('set', async () => {
-      if ((await this.#watch(() => this.keyv.set(key, row, milliseconds))) === false)
+    return callStore(`${OWNER}.set`, async () => {
+      if ((await this.#watch(() => this.keyv.set(key, row, milliseconds))) === false) {
         throw refused();
+      }
     });
   }
 
   delete(key: string): Promise<unknown> {
-    return this.#guard.call('delete', async () => {
+    return callStore(`${OWNER}.delete`, async () => {
       if ((await this.#watch(() => this.keyv.delete(key))) !== false) return;
       // `false` means that there was nothing, or that it failed: a read shows which.
       if ((await this.#read(key)) !== undefined) throw refused();
     });
   }
 
-  async #read(key: string): Promise<unknown> {
+  #read(key: string): Promise<unknown> {
     const { keyv } = this;
-    try {
-      return await this.#watch(async () => {
-        const row = keyv.getRaw ? (await keyv.getRaw(key))?.value : await keyv.get(key);
-        return row ?? undefined;
-      });
-    } catch (error) {
-      // The backend has given a row that Keyv cannot parse: no token, and reported as such. By name, because under jest
-      // the global `SyntaxError` is not the one of `JSON.parse`.
-      if (Object(error).name === 'SyntaxError') return UNPARSABLE;
-      throw error;
-    }
+    return this.#watch(async () => {
+      const row = keyv.getRaw ? (await keyv.getRaw(key))?.value : await keyv.get(key);
+      return row ?? undefined;
+    });
   }
 
   /** Makes a call. Rejects if an error is reported before it ends. */
@@ -136,25 +120,3 @@ class KeyvRows {
 }
 
 const refused = () => new NoAnswer('was refused by Keyv');
-
-/** In place of a row that is no JSON. It is no text, so no token is found in it. */
-const UNPARSABLE = Symbol('a row that is no JSON');
-
-/** @throws TypeError that names the option. */
-function checkKeyv(value: unknown): KeyvLike {
-  const what = 'a Keyv, as in new Keyv({ store })';
-  const keyv = shapedOption<KeyvLike>(OWNER, 'keyv', value, ['get', 'set', 'delete'], what);
-  // A Map has these methods too, and would never expire a token.
-  if (keyv instanceof Map) {
-    throw wrongOption(OWNER, 'keyv', `must be ${what}; a Map goes inside one`);
-  }
-  // Keyv 5.4 only: `get` hides every error, and there is no `getRaw` yet.
-  if (keyv.getRaw === undefined && keyv.throwOnErrors === false) {
-    throw wrongOption(
-      OWNER,
-      'keyv',
-      'is of a version whose reads hide errors; give it throwOnErrors: true, or take keyv 5.5 or later',
-    );
-  }
-  return keyv;
-}

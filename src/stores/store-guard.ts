@@ -5,89 +5,47 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 const DEADLINE = 2000;
 
 /**
- * The most calls of one guard that the store has not answered, those past their deadline included. While a server hangs,
- * its client keeps every command in memory.
- */
-const MAX_UNANSWERED = 10_000;
-
-/**
  * The one way to call a store. Each call has a deadline, and each failure is `store_unavailable`, with neither the message
  * of the store's own error nor that error as its cause.
+ *
+ * @param name - of the store and its method, for the error, as in "tokenStore.get".
+ * @param work - makes the call. It can ask whether the caller has its error already: what it gets then, nobody takes.
+ * @param deadline - in milliseconds.
+ * @throws MarketgateError `store_unavailable`.
  */
-export class StoreGuard {
-  #unanswered = 0;
-
-  /**
-   * @param name - of the store, for the error, as in "tokenStore".
-   * @param deadline - of one call, in milliseconds.
-   */
-  constructor(
-    private readonly name: string,
-    private readonly deadline = DEADLINE,
-  ) {}
-
-  /**
-   * @param method - for the error, as in "get".
-   * @param work - makes the call. It can ask whether the caller has its error already: what it gets then, nobody takes.
-   * @throws MarketgateError `store_unavailable`.
-   */
-  async call<T>(method: string, work: (isOver: () => boolean) => T | Promise<T>): Promise<T> {
-    let isOver = false;
-    try {
-      if (this.#unanswered >= MAX_UNANSWERED) {
-        throw new NoAnswer('was not sent, because too many calls are unanswered');
-      }
-      return await withTimeout(this.deadline, async () => {
-        this.#unanswered++;
-        try {
-          return await work(() => isOver);
-        } finally {
-          this.#unanswered--;
-        }
-      });
-    } catch (error) {
-      throw storeUnavailable(`${this.name}.${method}`, error);
-    } finally {
-      isOver = true;
-    }
+export async function callStore<T>(
+  name: string,
+  work: (isOver: () => boolean) => T | Promise<T>,
+  deadline = DEADLINE,
+): Promise<T> {
+  let isOver = false;
+  try {
+    return await withTimeout(deadline, () => work(() => isOver));
+  } catch (error) {
+    // Of a store inside this one, or a store author's own.
+    if (isMarketgateError(error) && error.code === 'store_unavailable') throw error;
+    const message = `${name} ${describeFailure(error)}; look at the store and its connection`;
+    throw new MarketgateError('store_unavailable', message);
+  } finally {
+    isOver = true;
   }
 }
 
-/** The errors made here. They hold no secrets, so the guard of an outer store passes them on. */
-const made = new WeakSet<object>();
-
-function storeUnavailable(name: string, error: unknown): unknown {
-  if (made.has(error as object)) return error;
-  const message = `${name} ${describeFailure(error)}; look at the store and its connection`;
-  const failure = new MarketgateError('store_unavailable', message);
-  made.add(failure);
-  return failure;
-}
-
 /** Codes at the beginning of the messages of Redis that say what to do. */
-const REDIS_CODES = new Set<unknown>(
-  'ASK BUSY CLUSTERDOWN CROSSSLOT LOADING MASTERDOWN MISCONF MOVED NOAUTH NOPERM NOREPLICAS OOM READONLY TRYAGAIN UNBLOCKED WRONGPASS WRONGTYPE'.split(
-    ' ',
-  ),
-);
+const REDIS_CODES =
+  /^(?:ASK|BUSY|CLUSTERDOWN|CROSSSLOT|LOADING|MASTERDOWN|MISCONF|MOVED|NOAUTH|NOPERM|NOREPLICAS|OOM|READONLY|TRYAGAIN|UNBLOCKED|WRONGPASS|WRONGTYPE)(?= )/;
 
 /**
  * Why a call failed, without secrets: the class and code of a store's error. Never its message, into which drivers
  * put the whole command, and with it the token.
  */
 function describeFailure(error: unknown): string {
-  try {
-    if (error instanceof NoAnswer) return error.message;
-    if (isMarketgateError(error)) return `failed (${error.code})`;
-    const { message, name, code } = error as Error & { code?: unknown };
-    const [first] = message.split(' ', 1);
-    if (REDIS_CODES.has(first)) return `failed (${first})`;
-    const kind = /^[A-Za-z]{0,34}Error$/.test(name) ? name : 'Error';
-    // As in ECONNREFUSED, ERR_SOCKET_CLOSED, 57P01.
-    const isCode = typeof code === 'string' && /^[A-Z0-9_]{2,32}$/.test(code);
-    return `failed (${kind}${isCode ? `, ${code}` : ''})`;
-  } catch {
-    // It is not an Error, so it has no message, or one of its getters throws.
-    return 'failed';
-  }
+  if (error instanceof NoAnswer) return error.message;
+  const { message, name, code }: Partial<Record<string, unknown>> = Object(error);
+  const [redisCode] = REDIS_CODES.exec(String(message)) ?? [];
+  if (redisCode !== undefined) return `failed (${redisCode})`;
+  const kind = /^[A-Za-z]{0,34}Error$/.test(String(name)) ? name : 'Error';
+  // As in ECONNREFUSED, ERR_SOCKET_CLOSED, 57P01.
+  const isCode = typeof code === 'string' && /^[A-Z0-9_]{2,32}$/.test(code);
+  return `failed (${kind}${isCode ? `, ${code}` : ''})`;
 }

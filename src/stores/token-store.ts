@@ -1,6 +1,6 @@
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
-import { shapedOption, wrongOption } from '../options.js';
-import { StoreGuard } from './store-guard.js';
+import { shapedOption } from '../options.js';
+import { callStore } from './store-guard.js';
 
 /**
  * Stores the access_tokens of logged-in users by `user_id`. Recognised by its shape: any object with these
@@ -24,11 +24,7 @@ export interface TokenStore {
 export function checkTokenStore(owner: string, value: unknown, name = 'tokenStore'): TokenStore {
   const what = 'a token store, as in new MemoryTokenStore()';
   const methods = ['get', 'set', 'delete'] as const;
-  const store = shapedOption<TokenStore>(owner, name, value, methods, what);
-  if (store.claim !== undefined && typeof store.claim !== 'function') {
-    throw wrongOption(owner, name, 'has a "claim" that is not a method');
-  }
-  return store;
+  return shapedOption<TokenStore>(owner, name, value, methods, what);
 }
 
 /** The default name of a strategy. */
@@ -47,28 +43,25 @@ export const tokenNameFor =
       : `${encodeURIComponent(strategy)}:${userId}`;
 
 /**
- * A token store as the rest of the package uses it, each call through a {@link StoreGuard}. A value that is no token counts
+ * A token store as the rest of the package uses it, each call through {@link callStore}. A value that is no token counts
  * as none.
  *
  * Does not check expiry: each caller does, by its own clock.
  */
 export class GuardedTokenStore {
-  readonly #guard = new StoreGuard('tokenStore');
-
   constructor(private readonly store: TokenStore) {}
 
   /** A copy of the user's token, so that a handler cannot change it for others. */
   get(userId: string): Promise<AccessToken | undefined> {
-    // Copied within the guard, because an object from another store can have getters that throw.
-    return this.#guard.call('get', async () => readAccessToken(await this.store.get(userId)));
+    return callStore('tokenStore.get', async () => readAccessToken(await this.store.get(userId)));
   }
 
-  async set(userId: string, token: AccessToken): Promise<void> {
-    await this.#guard.call('set', () => this.store.set(userId, { ...token }));
+  set(userId: string, token: AccessToken): Promise<void> {
+    return callStore('tokenStore.set', () => this.store.set(userId, { ...token }));
   }
 
-  async delete(userId: string): Promise<void> {
-    await this.#guard.call('delete', () => this.store.delete(userId));
+  delete(userId: string): Promise<void> {
+    return callStore('tokenStore.delete', () => this.store.delete(userId));
   }
 
   /** Deletes this token only: the user can have logged in again in another tab since it was read. */
@@ -81,20 +74,9 @@ export class GuardedTokenStore {
    * relies on its own record. Of a store with `claim`, only `true` counts as true.
    */
   claim(name: string, ttl: number): Promise<boolean> {
-    return this.#guard.call(
-      'claim',
+    return callStore(
+      'tokenStore.claim',
       async () => this.store.claim === undefined || (await this.store.claim(name, ttl)) === true,
     );
   }
-}
-
-/**
- * Checks the `ttl` of a claim. With one that is not a number, the claim would expire at once, so that an auth_key
- * could be exchanged twice, or it would never expire.
- *
- * @throws TypeError that names the store.
- */
-export function checkClaim(owner: string, ttl: unknown): void {
-  if (Number.isFinite(ttl) && Number(ttl) > 0) return;
-  throw new TypeError(`${owner}: the "ttl" of a claim must be a positive number (milliseconds)`);
 }

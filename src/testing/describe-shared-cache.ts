@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { SharedCache } from '../cache/shared-cache.js';
 import {
+  atOnce,
   HOUR,
   letExpire,
   lifetimeIn,
@@ -49,22 +50,12 @@ export function describeSharedCache(
     const add = (title: string, test: PeerTest<SharedCache, SharedCacheSetup>) =>
       addTest(title, (setup) => test(setup.cache, setup.peer ?? setup.cache, randomUUID(), setup));
 
-    add('reads neither value nor order of an unknown key', async (cache, _peer, key) => {
-      for (const each of [key, 'constructor']) {
-        const { value, order } = await cache.read(each);
-        assert.deepEqual([value, order], [undefined, 0], 'read must give no value, and order 0');
-      }
-    });
-
     add('reads what was written, here and in another process', async (cache, peer, key) => {
+      for (const unknown of [key, 'constructor']) await assertRow(cache, unknown, undefined, 0);
       const odd = JSON.stringify({ text: 'é 日本 🔑 "\\ \n' });
       for (const [i, value] of ['1:2', odd, '', 'x'.repeat(200_000)].entries()) {
         assert.equal(await peer.write(key, value, HOUR, i), true, 'write must give true');
-        for (const [where, each] of Object.entries({ there: cache, here: peer })) {
-          const row = await each.read(key);
-          assert.equal(row.value, value, `the value, read ${where}`);
-          assert.equal(row.order, i, `the order, read ${where}`);
-        }
+        for (const each of [cache, peer]) await assertRow(each, key, value, i);
       }
     });
 
@@ -73,9 +64,7 @@ export function describeSharedCache(
       const key = randomBytes(32).toString('base64url').slice(0, -1);
       const keys = [`${key}A`, `${key}a`, `${key}-`];
       for (const each of keys) await cache.write(each, `of ${each}`, HOUR, 1);
-      for (const each of keys) {
-        assert.equal((await peer.read(each)).value, `of ${each}`, `the key ${each}`);
-      }
+      for (const each of keys) await assertRow(peer, each, `of ${each}`, 1);
     });
 
     add('keeps the later of two writes, however they arrive', async (cache, peer, key) => {
@@ -84,29 +73,26 @@ export function describeSharedCache(
       assert.equal(await cache.write(key, 'second', HOUR, now + 1), true);
       assert.equal(await peer.write(key, 'first', HOUR, now), false, 'an earlier one must lose');
       assert.equal(await peer.write(key, 'same', HOUR, now + 1), false, 'an equal one must lose');
-      assert.equal((await peer.read(key)).value, 'second');
+      await assertRow(peer, key, 'second', now + 1);
       assert.equal(await peer.write(key, 'third', HOUR, now + 2), true);
-      assert.equal((await cache.read(key)).value, 'third');
+      await assertRow(cache, key, 'third', now + 2);
     });
 
     add('decides in one step between 50 writes at once', async (cache, peer, key) => {
-      const orders = Array.from({ length: 50 }, (_, i) => i + 1);
-      const shuffled = orders.toSorted((a, b) => ((a * 7919) % 53) - ((b * 7919) % 53));
-      const write = (each: number, i: number) =>
-        (i % 2 ? cache : peer).write(key, `${each}`, HOUR, each);
-      await Promise.all(shuffled.map(write));
-      const row = await cache.read(key);
-      assert.deepEqual([row.value, row.order], ['50', 50]);
+      await atOnce(50, [cache, peer], (each, i) => {
+        // All of them, in no order.
+        const order = 1 + ((i * 37) % 50);
+        return each.write(key, `${order}`, HOUR, order);
+      });
+      await assertRow(cache, key, '50', 50);
     });
 
     add('deletes a row with its order, and nothing without an error', async (cache, peer, key) => {
       const other = randomUUID();
       for (const each of [key, other]) await cache.write(each, 'value', HOUR, 7);
-      await peer.delete(key);
-      await peer.delete(key);
-      const { value, order } = await cache.read(key);
-      assert.deepEqual([value, order], [undefined, 0], 'the deleted key');
-      assert.equal((await cache.read(other)).value, 'value', 'another key');
+      for (const _twice of [1, 2]) await peer.delete(key);
+      await assertRow(cache, key, undefined, 0);
+      await assertRow(cache, other, 'value', 7);
       assert.equal(await cache.write(key, 'earlier', HOUR, 6), true, 'its order is forgotten too');
     });
 
@@ -115,25 +101,20 @@ export function describeSharedCache(
       await cache.write(renewed, 'old', lifetimeIn(setup), 7);
       await cache.write(renewed, 'new', 2 * HOUR, 8);
       await cache.write(key, 'value', lifetimeIn(setup), 7);
-      const isGone = async () => (await cache.read(key)).value === undefined;
-      const whenGone = ['read gives no value before its ttl', 'read gives one after it'] as const;
-      await letExpire(setup, isGone, ...whenGone);
-      assert.equal((await cache.read(key)).order, 0, 'the order of an expired row');
+      await letExpire(setup, 'a row', async () => (await cache.read(key)).value === undefined);
+      await assertRow(cache, key, undefined, 0);
       assert.equal(await cache.write(key, 'earlier', HOUR, 6), true, 'write over an expired row');
-      const { value } = await cache.read(renewed);
-      assert.equal(value, 'new', 'a row that was written again for longer');
+      await assertRow(cache, renewed, 'new', 8);
     });
 
-    add('gives all processes one time, which never goes back', async (cache, peer, key) => {
+    add('gives all processes one time in microseconds, which never goes back', async (...given) => {
+      const [cache, peer, key, setup] = given;
       const times: number[] = [];
       for (let i = 0; i < 5; i++) times.push((await (i % 2 ? cache : peer).read(key)).now);
       const sorted = times.toSorted((a, b) => a - b);
       assert.deepEqual(times, sorted, '"now" must not go back');
       assert.ok(times.every(Number.isSafeInteger), '"now" must be whole microseconds');
-    });
-
-    add('counts the time in microseconds', async (cache, _peer, key, setup) => {
-      const { now } = await cache.read(key);
+      const [now = 0] = times;
       // Half of what passes at least, because clocks are corrected.
       const isLater = async () => (await cache.read(key)).now - now > 50_000;
       // A server's own time can be one that `advance` does not move.
@@ -142,49 +123,38 @@ export function describeSharedCache(
       assert.ok((await cache.read(key)).now - now < 60_000_000, '"now" goes on too fast');
     });
 
-    add('gives a lock to one, until it is released', async (cache, peer, key) => {
-      const release = requireRelease(await cache.lock(key, HOUR), 'the first');
-      assert.equal(await cache.lock(key, HOUR), undefined, 'a second here must get undefined');
-      assert.equal(await peer.lock(key, HOUR), undefined, 'one in another process, too');
-      await release();
-      await requireRelease(await peer.lock(key, HOUR), 'one after the release')();
-    });
-
-    add('gives a lock to one of 50 that ask at once', async (cache, _peer, key) => {
-      const got = await Promise.all(Array.from({ length: 50 }, () => cache.lock(key, HOUR)));
-      const releases = got.filter((release) => release !== undefined);
-      assert.equal(releases.length, 1, 'exactly one of 50 must get the lock');
-      for (const release of releases) await release();
-    });
-
-    add('keeps locks apart from rows and each other', async (cache, _peer, key) => {
+    add('gives a lock to one of 50 that ask at once, until it is released', async (...given) => {
+      const [cache, peer, key] = given;
       await cache.write(key, 'value', HOUR, 7);
-      const release = requireRelease(await cache.lock(key, HOUR), 'a key that has a value');
-      assert.equal((await cache.read(key)).value, 'value', 'the value of a locked key');
-      await requireRelease(await cache.lock(randomUUID(), HOUR), 'another key')();
+      const got = await atOnce(50, [cache, peer], (each) => each.lock(key, HOUR));
+      const [release, ...others] = got.filter((each) => each !== undefined);
+      assert.equal(others.length, 0, 'only one of 50 must get the lock');
+      await assertRow(cache, key, 'value', 7);
+      await (await requireLock(cache, randomUUID(), 'another key'))();
       await cache.delete(key);
-      assert.equal(await cache.lock(key, HOUR), undefined, 'delete must not release the lock');
+      assert.equal(await peer.lock(key, HOUR), undefined, 'delete must not release the lock');
+      assert.ok(typeof release === 'function', 'one of 50 must get the lock, as a function');
       await release();
+      await (await requireLock(peer, key, 'one after the release'))();
     });
 
     add('releases a lock after its ttl', async (cache, peer, key, setup) => {
-      const late = requireRelease(await cache.lock(key, lifetimeIn(setup)), 'the first');
+      const late = await requireLock(cache, key, 'the first', lifetimeIn(setup));
       let second: Awaited<ReturnType<typeof cache.lock>>;
-      const isFree = async () => {
+      await letExpire(setup, 'a lock', async () => {
         second = await peer.lock(key, HOUR);
         return second !== undefined;
-      };
-      const whenFree = 'the lock must be free after its ttl, and not before';
-      await letExpire(setup, isFree, whenFree, whenFree);
+      });
       // The release of a slow holder must not release the next holder's lock.
       await late();
       assert.equal(await cache.lock(key, HOUR), undefined, 'a late release must release nothing');
-      await requireRelease(second, 'the second')();
-      await requireRelease(await cache.lock(key, HOUR), 'one after the second released it')();
+      await second?.();
+      await (await requireLock(cache, key, 'one after the second released it'))();
     });
 
-    add('publishes a message to every process, unchanged', async (cache, peer, key) => {
-      const [here, there] = await Promise.all([listen(cache), listen(peer)]);
+    add('publishes each message to all subscriptions, until their end', async (...given) => {
+      const [cache, peer, key] = given;
+      const [here, there, ended] = [await listen(cache), await listen(peer), await listen(peer)];
       // In production, messages are encrypted, and have up to 200 characters.
       const messages = [key, 'é 日本 🔑 "\\ \n', '', randomBytes(150).toString('base64url')];
       for (const message of messages) {
@@ -192,18 +162,23 @@ export function describeSharedCache(
         await poll(() => there.heard.has(message), `another process must receive "${message}"`);
         await poll(() => here.heard.has(message), `the publisher must receive "${message}"`);
       }
+      await ended.end();
+      await cache.publish('last');
+      await poll(() => there.heard.has('last'), 'the other subscription must go on');
+      assert.ok(!ended.heard.has('last'), 'the ended subscription must receive nothing');
       for (const { end } of [here, there]) await end();
     });
-
-    add('ends one subscription and no other', async (cache, peer, key) => {
-      const [ended, going] = await Promise.all([listen(peer), listen(peer)]);
-      await ended.end();
-      await cache.publish(key);
-      await poll(() => going.heard.has(key), 'the other subscription must receive the message');
-      assert.ok(!ended.heard.has(key), 'the ended subscription must receive nothing');
-      await going.end();
-    });
   });
+}
+
+async function assertRow(
+  cache: SharedCache,
+  key: string,
+  value: string | undefined,
+  order: number,
+): Promise<void> {
+  const row = await cache.read(key);
+  assert.deepEqual([row.value, row.order], [value, order], `the value and the order of ${key}`);
 }
 
 /** Subscribes, and waits until the cache reports that messages arrive. */
@@ -220,11 +195,14 @@ async function listen(cache: SharedCache) {
   return { heard, end };
 }
 
-/** Asserts that a lock was given. @returns the function that releases it. */
-function requireRelease(
-  release: (() => Promise<void>) | undefined,
+/** Takes a lock that is free. @returns the function that releases it. */
+async function requireLock(
+  cache: SharedCache,
+  key: string,
   who: string,
-): () => Promise<void> {
+  ttl = HOUR,
+): Promise<() => Promise<void>> {
+  const release = await cache.lock(key, ttl);
   assert.ok(typeof release === 'function', `${who} must get the lock, as a function`);
   return release;
 }

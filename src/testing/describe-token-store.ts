@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { AccessToken } from '../model/access-token.js';
 import type { TokenStore } from '../stores/token-store.js';
-import { HOUR, letExpire, lifetimeIn, type SuiteSetup, suite, type TestRunner } from './suite.js';
+import {
+  atOnce,
+  HOUR,
+  letExpire,
+  lifetimeIn,
+  type SuiteSetup,
+  suite,
+  type TestRunner,
+} from './suite.js';
 
 /** What {@link describeTokenStore} is given for each test. */
 export interface TokenStoreSetup extends SuiteSetup {
@@ -35,20 +43,15 @@ export function describeTokenStore(
     const add = (title: string, test: (store: TokenStore, tools: Tools) => Promise<void>) =>
       addTest(title, (setup) => test(setup.store, toolsFor(setup)));
 
-    add('gives undefined for an unknown user', async (_store, { user, expectNone }) => {
-      for (const id of [user, 'constructor', 'toString', 'hasOwnProperty']) {
-        await expectNone(id, `a user called ${id}`);
-      }
-    });
-
-    add('gives back exactly what was set', async (store, { user, token, expectToken }) => {
+    add('gives back exactly what was set', async (store, tools) => {
+      const { user, token, expectToken, expectNone } = tools;
+      for (const id of [user, 'constructor', 'toString']) await expectNone(id, `a new user ${id}`);
       const odd = '"\'\\ \n\t%s :base64:AAAA é 日本 🔑 ';
       const { issuedAt, ...rest } = token();
       // A store that rounds can lose an odd millisecond.
       const whole = { ...rest, issuedAt: issuedAt - 1, value: `${odd}${'x'.repeat(4000)}` };
       await store.set(user, whole);
-      await expectToken(user, whole, 'after set');
-      await expectToken(user, whole, 'the second time');
+      for (const time of ['first', 'second']) await expectToken(user, whole, `the ${time} time`);
     });
 
     add('replaces, deletes and keeps a token again', async (store, tools) => {
@@ -66,17 +69,6 @@ export function describeTokenStore(
       await expectToken(user, again, 'set again after delete');
     });
 
-    add('keeps users apart', async (store, { user, token, expectToken, expectNone }) => {
-      const other = someUser();
-      const [first, second] = [token(), token()];
-      await store.set(user, first);
-      await expectNone(other, 'another user');
-      await store.set(other, second);
-      await expectToken(user, first, 'the first user');
-      await store.delete(user);
-      await expectToken(other, second, 'after delete of the first user');
-    });
-
     add('keeps a copy, and gives a copy', async (store, { user, token, expectToken }) => {
       const given = token();
       const original = { ...given };
@@ -90,40 +82,36 @@ export function describeTokenStore(
     });
 
     add('handles many calls at once', async (store, { user, token, expectToken }) => {
-      const users = Array.from({ length: 50 }, () => ({ id: someUser(), its: token() }));
-      await Promise.all(users.map(({ id, its }) => store.set(id, its)));
-      await Promise.all(users.map(({ id, its }) => expectToken(id, its, 'one of 50 set at once')));
-      const tokens = Array.from({ length: 20 }, () => token());
-      await Promise.all(tokens.map((each) => store.set(user, each)));
+      await atOnce(20, [store], async () => {
+        const [id, its] = [someUser(), token()];
+        await store.set(id, its);
+        await expectToken(id, its, 'one of 20 set at once');
+      });
+      const tokens = await atOnce(20, [store], async () => {
+        const its = token();
+        await store.set(user, its);
+        return its;
+      });
       const last = await store.get(user);
       const whole = tokens.find(({ value }) => value === last?.value);
       assert.ok(whole, 'one user set 20 times at once: get gave none of the tokens');
       await expectToken(user, whole, 'one user set 20 times at once');
     });
 
-    add('accepts any user id', async (store, tools) => {
-      for (const [what, idOf] of Object.entries(ODD_IDS)) {
-        const [id, its] = [idOf(tools.user), tools.token()];
-        try {
-          await store.set(id, its);
-          await tools.expectToken(id, its, `an id with ${what}`);
-          await tools.expectNone(tools.user, `another id than the one with ${what}`);
-        } finally {
-          await store.delete(id);
-        }
-        await tools.expectNone(id, `after delete, an id with ${what}`);
-      }
-    });
-
-    add('keeps similar user ids apart', async (store, tools) => {
-      for (const [what, idsOf] of Object.entries(SIMILAR_IDS)) {
+    add('accepts any user ids, and keeps them apart', async (store, tools) => {
+      const { token, expectToken, expectNone } = tools;
+      for (const [what, idsOf] of Object.entries(IDS)) {
         const [one, other] = idsOf(someUser());
-        const [first, second] = [tools.token(), tools.token()];
+        const [first, second] = [token(), token()];
         await store.set(one, first);
-        await tools.expectNone(other, `an id that differs ${what}`);
+        await expectNone(other, `another id than one with ${what}`);
         await store.set(other, second);
-        await tools.expectToken(one, first, `the first of two ids that differ ${what}`);
-        await tools.expectToken(other, second, `the second of two ids that differ ${what}`);
+        await expectToken(one, first, `an id with ${what}`);
+        await expectToken(other, second, `another id than one with ${what}`);
+        await store.delete(one);
+        await expectNone(one, `after delete, an id with ${what}`);
+        await expectToken(other, second, `after delete of an id with ${what}, another one`);
+        await store.delete(other);
       }
     });
 
@@ -142,12 +130,7 @@ export function describeTokenStore(
       await store.set(renewed, token(lifetime));
       await store.set(renewed, late);
       await store.set(user, token(lifetime));
-      const isGone = async () => (await store.get(user)) === undefined;
-      const whenGone = [
-        'get gives no token before its expiresAt',
-        'get gives one after it',
-      ] as const;
-      await letExpire(setup, isGone, ...whenGone);
+      await letExpire(setup, 'a token', async () => (await store.get(user)) === undefined);
       await expectToken(renewed, late, 'one in place of a token that expired');
     });
 
@@ -160,30 +143,25 @@ export function describeTokenStore(
         if (store.claim !== undefined) await test(store as Required<TokenStore>, tools);
       });
 
-    addClaim('grants the first claim of each name, and no other', async (_store, tools) => {
-      const { user, expectClaim } = tools;
+    addClaim('grants the first claim of each name, and no other', async (store, tools) => {
+      const { user, token, expectToken, expectNone, expectClaim } = tools;
+      const its = token();
+      await store.set(user, its);
       for (const each of [user, `auth_key:${user}`, `${user} /é`, `${user}a`, `${user}A`]) {
         await expectClaim(each, HOUR, true, 'the first claim of a name must give true');
         for (const count of ['second', 'third']) {
           await expectClaim(each, HOUR, false, `the ${count} claim must give false`);
         }
       }
-    });
-
-    addClaim('grants one of 50 claims made at once', async (store, { user }) => {
-      const granted = await Promise.all(Array.from({ length: 50 }, () => store.claim(user, HOUR)));
-      assert.equal(granted.filter(Boolean).length, 1, 'exactly one of 50 claims must give true');
-    });
-
-    addClaim('keeps claims and tokens apart', async (store, tools) => {
-      const { user, token, expectToken, expectNone, expectClaim } = tools;
-      const its = token();
-      await store.set(user, its);
-      await expectClaim(user, HOUR, true, 'the first claim must give true');
       await expectToken(user, its, 'after a claim of the same name');
       await store.delete(user);
       await expectClaim(user, HOUR, false, 'delete of a token must not free a claim');
       await expectNone(user, 'after delete');
+    });
+
+    addClaim('grants one of 50 claims made at once', async (store, { user }) => {
+      const granted = await atOnce(50, [store], () => store.claim(user, HOUR));
+      assert.equal(granted.filter(Boolean).length, 1, 'exactly one of 50 claims must give true');
     });
 
     addClaim('frees a claimed name after its ttl, and not before', async (store, tools) => {
@@ -192,9 +170,7 @@ export function describeTokenStore(
       await expectClaim(long, 2 * HOUR, true, 'the first claim must give true');
       await expectClaim(user, lifetimeIn(setup), true, 'the first claim must give true');
       // With another ttl: a refused claim must not prolong the granted one.
-      const isFree = () => store.claim(user, 2 * HOUR);
-      const whenFree = 'a claim must give false within the ttl, and true again after it';
-      await letExpire(setup, isFree, whenFree, whenFree);
+      await letExpire(setup, 'a claim', () => store.claim(user, 2 * HOUR));
       await expectClaim(user, HOUR, false, 'a name claimed anew is taken');
       await expectClaim(long, HOUR, false, 'a claim within a longer ttl must give false');
     });
@@ -231,24 +207,19 @@ const toolsFor = (setup: TokenStoreSetup) => ({
 
 const someUser = (): string => `user_${randomUUID().replaceAll('-', '')}`;
 
-/** What a `user_id` can contain: the specification promises nothing. */
-const ODD_IDS: Record<string, (id: string) => string> = {
-  'a colon': (id) => `a:${id}:b`,
-  'slashes and dots': (id) => `../${id}/..\\x`,
-  blanks: (id) => ` ${id}  x\t`,
-  'line breaks': (id) => `${id}\r\nx`,
-  'letters of other scripts': (id) => `ünï-名前-${id}-🔑`,
-  'quotes and wildcards': (id) => `'"\`%_*?[${id}]{};--$`,
-  '5,000 characters': (id) => id + 'x'.repeat(5000),
-  'a meaning in JavaScript': () => '__proto__',
-};
-
-/** Pairs of ids that a store must not treat as one. */
-const SIMILAR_IDS: Record<string, (id: string) => [string, string]> = {
-  'by capitals': (id) => [`${id}a`, `${id}A`],
-  'by a blank at the end': (id) => [id, `${id} `],
-  'after 5,000 characters': (id) => [`${id}${'x'.repeat(5000)}1`, `${id}${'x'.repeat(5000)}2`],
-  'in how é is written': (id) => [`${id}\u00e9`, `${id}e\u0301`],
-  'by dashes': (id) => [`${id}ab`, `${id}a--b`],
-  'by escaping': (id) => [`${id}/`, `${id}%2F`],
+/** What a `user_id` can contain, as the specification promises nothing, and an id that is not the same one. */
+const IDS: Record<string, (id: string) => [string, string]> = {
+  'nothing special': (id) => [id, someUser()],
+  'a colon': (id) => [`a:${id}:b`, id],
+  'slashes and dots': (id) => [`../${id}/..\\x`, id],
+  'a blank at the end': (id) => [`${id} `, id],
+  'line breaks': (id) => [`${id}\r\nx`, id],
+  'letters of other scripts': (id) => [`ünï-名前-${id}-🔑`, id],
+  'quotes and wildcards': (id) => [`'"\`%_*?[${id}]{};--$`, id],
+  'a meaning in JavaScript': (id) => ['__proto__', id],
+  capitals: (id) => [`${id}A`, `${id}a`],
+  '5,000 characters': (id) => [`${id}${'x'.repeat(5000)}1`, `${id}${'x'.repeat(5000)}2`],
+  'an é': (id) => [`${id}\u00e9`, `${id}e\u0301`],
+  dashes: (id) => [`${id}a--b`, `${id}ab`],
+  'an escape': (id) => [`${id}%2F`, `${id}/`],
 };

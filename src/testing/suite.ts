@@ -33,23 +33,18 @@ export interface SuiteSetup {
 export type PeerTest<T, Setup> = (tested: T, peer: T, id: string, setup: Setup) => Promise<void>;
 
 export const HOUR = 3_600_000;
-
 /** A short lifetime in milliseconds. More than two seconds, because some backends count in whole ones. */
 const SHORT = 2500;
-
 /** The most that one test takes, in milliseconds. Vitest, jest and node:test allow it by default, mocha only 2,000. */
 const TEST_TIMEOUT = 5000;
-
 /** By how many milliseconds something can end too early, for such a backend. */
 const EARLY = 1000;
-
-/** Milliseconds that a message can take, and that an expiry can be late. */
+/** Milliseconds that a message can take. */
 const TOLERANCE = 3000;
 
 /**
  * Opens a group of tests and passes `body` the function that adds one.
  *
- * @param name of the group.
  * @param make makes the setup of each test; its stores need not be empty.
  * @throws TypeError that names what is missing.
  */
@@ -63,12 +58,10 @@ export function suite<Setup extends SuiteSetup>(
   if (typeof make !== 'function') {
     throw new TypeError(`marketgate/testing: the 2nd argument of ${owner} must be a function`);
   }
-  for (const method of ['describe', 'it'] as const) {
-    if (typeof (runner as Partial<TestRunner> | undefined)?.[method] !== 'function') {
-      throw new TypeError(
-        `marketgate/testing: the 3rd argument of ${owner} must have the runner's "${method}"`,
-      );
-    }
+  if (typeof runner?.describe !== 'function' || typeof runner.it !== 'function') {
+    throw new TypeError(
+      `marketgate/testing: the 3rd argument of ${owner} must have the runner's "describe" and "it"`,
+    );
   }
   runner.describe(name, () =>
     body((title, test) => {
@@ -85,20 +78,33 @@ export function suite<Setup extends SuiteSetup>(
   );
 }
 
+/** The results of a number of calls that are made at once, in turn on each of the given objects. */
+export const atOnce = <T, Result>(
+  count: number,
+  objects: readonly T[],
+  call: (object: T, i: number) => Promise<Result>,
+): Promise<Result[]> =>
+  Promise.all(Array.from({ length: count }, (_, i) => call(objects[i % objects.length] as T, i)));
+
 /** The lifetime that {@link letExpire} tests, in milliseconds. */
-export const lifetimeIn = ({ advance }: SuiteSetup): number =>
-  advance === undefined ? SHORT : HOUR;
+export const lifetimeIn = ({ advance }: SuiteSetup): number => (advance ? HOUR : SHORT);
+
+/** Lets so much time pass. */
+export async function pass({ advance }: SuiteSetup, milliseconds: number): Promise<void> {
+  if (advance) await advance(milliseconds);
+  else await new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
 
 /**
- * Lets a lifetime pass that has just begun, and fails with `early` or `late` unless it ends when it should. Without
+ * Lets a lifetime pass that has just begun, and fails unless `isOver` becomes true when it ends. Without
  * `advance` it polls, and returns as soon as `isOver`.
  */
 export async function letExpire(
   { advance, clock = Date.now }: SuiteSetup,
+  what: string,
   isOver: () => Promise<boolean>,
-  early: string,
-  late: string,
 ): Promise<void> {
+  const [early, late] = [`${what} ended before its time`, `${what} did not end after its time`];
   if (advance === undefined) {
     const begun = clock();
     // Together less than five seconds, after which jest ends a test.

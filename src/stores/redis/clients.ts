@@ -34,23 +34,21 @@ export interface RedisCommands {
 export interface RedisSubscriber {
   /** Subscribes, and connects first if the connection is the package's own. */
   open(): Promise<unknown>;
-  /** Ends the connection if it is the package's own. Otherwise it unsubscribes if `isFinal`. Never throws. */
-  close(isFinal: boolean): void;
+  /** Ends the connection if it is the package's own. The app's stays subscribed, as others can need the channels. */
+  close(): void;
 }
 
 /** Methods of both libraries. Not `duplicate`: sentinels of node-redis 5 have none, and need none. */
-const COMMON = ['get', 'set', 'del', 'eval', 'publish', 'subscribe', 'connect', 'on'] as const;
+const METHODS = ['get', 'set', 'del', 'eval', 'publish', 'subscribe', 'connect', 'on'] as const;
 
-/** An object with these methods and others, whatever their overloads. */
-type Methods<Other extends string> = {
-  readonly [name in (typeof COMMON)[number] | Other]: (...args: never[]) => unknown;
-};
+/** An object with these methods, whatever their overloads. */
+type Methods = { readonly [name in (typeof METHODS)[number]]: (...args: never[]) => unknown };
 
 /**
  * A client of `redis` (node-redis) 4.6 to 6: of `createClient()`, `createCluster()` or `createSentinel()`.
  * Declared here by what distinguishes it, so that neither the package nor its types need `redis`.
  */
-export type NodeRedisClient = Methods<'pTTL'> & {
+export type NodeRedisClient = Methods & {
   /** Whether `connect()` was called. */
   readonly isOpen: boolean;
 };
@@ -59,7 +57,7 @@ export type NodeRedisClient = Methods<'pTTL'> & {
  * A client of `ioredis` 5 or 6, or of `iovalkey`: `new Redis()`, also with `sentinels`, or `new Cluster()`.
  * Declared here by what distinguishes it, so that neither the package nor its types need them.
  */
-export type IoRedisClient = Methods<'defineCommand'> & {
+export type IoRedisClient = Methods & {
   /** The state of its connection, as in `ready`. */
   readonly status: string;
 };
@@ -73,23 +71,23 @@ export type RedisClient = NodeRedisClient | IoRedisClient;
 
 type Call<Reply = Promise<unknown>> = (...args: unknown[]) => Reply;
 
-/** The members that are used of both libraries. All are public there. */
-interface Client extends Record<Exclude<(typeof COMMON)[number], 'on'>, Call> {
+/** The members that are used. All are public. */
+interface Client extends Record<Exclude<(typeof METHODS)[number], 'on'>, Call> {
   on(event: string, listener: (...args: string[]) => void): unknown;
   off(event: string, listener: (...args: string[]) => void): unknown;
+  /** Not of a sentinel of node-redis 5, nor used of a cluster of ioredis, where it takes other arguments. */
+  readonly duplicate: Call<this>;
+  /** Of node-redis up to version 4, and of ioredis. */
+  disconnect(): unknown;
 }
 
 interface NodeRedis extends Client {
   readonly isOpen: boolean;
   /** Absent in a cluster before version 6. */
   readonly isReady?: boolean;
-  readonly unsubscribe: Call;
-  readonly duplicate: Call<NodeRedis>;
   /** From version 5 on. */
   readonly withCommandOptions?: Call<NodeRedis>;
-  readonly destroy?: Call<unknown>;
-  /** Up to version 4. */
-  readonly disconnect: Call;
+  readonly destroy?: () => unknown;
   /** Of a cluster. */
   readonly masters?: readonly unknown[];
   readonly nodeClient?: Call<NodeRedis | Promise<NodeRedis>>;
@@ -99,9 +97,7 @@ interface NodeRedis extends Client {
 
 interface IoRedis extends Client {
   readonly status: string;
-  readonly duplicate: Call<IoRedis>;
-  readonly disconnect: Call<void>;
-  /** Of a cluster, whose own `duplicate` takes other arguments. */
+  /** Of a cluster. */
   readonly nodes?: Call<readonly IoRedis[]>;
 }
 
@@ -119,13 +115,10 @@ function randomOf<T>(nodes: readonly T[]): T {
 }
 
 function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
-  const isCluster = typeof client.nodeClient === 'function';
-  const isSentinel = typeof client.acquire === 'function';
-  // The client's own timeout costs more than the command, and does not end one that was sent. But with several
-  // servers, nothing else removes commands from the queue of one that is down.
-  const settings = { timeout: isCluster || isSentinel ? timeout : 0, typeMapping: {} };
+  // The client's own timeout costs more than the command. But with several servers, nothing else removes commands from
+  // the queue of one that is down.
+  const settings = { timeout: client.nodeClient || client.acquire ? timeout : 0, typeMapping: {} };
   const sender = client.withCommandOptions?.(settings) ?? client;
-
   return {
     get isReady() {
       return client.isOpen && client.isReady !== false;
@@ -140,10 +133,12 @@ function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
     run: (script, key, args) => sender.eval(script, { keys: [key], arguments: args }),
     publish: (channel, message) => sender.publish(channel, message),
     async subscriber(listeners, isGiven, onLost) {
+      const node = await client.nodeClient?.(randomOf(client.masters ?? []));
       // A sentinel opens a separate connection to subscribe by itself.
-      const isOwn = !isSentinel && (isCluster || !isGiven);
-      const node = isCluster ? await client.nodeClient?.(randomOf(client.masters ?? [])) : client;
-      const connection = isOwn && node ? node.duplicate({ clientSideCache: undefined }) : client;
+      const isOwn = client.acquire === undefined && (node !== undefined || !isGiven);
+      const connection = isOwn
+        ? (node ?? client).duplicate({ clientSideCache: undefined })
+        : client;
       const end = async () => (connection.destroy ? connection.destroy() : connection.disconnect());
       const onEvent = (): void => {
         // At once, because it reconnects next, and could not be closed while it does. It rejects if it is closed already.
@@ -151,18 +146,15 @@ function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
         onLost();
       };
       for (const event of LOST) connection.on(event, onEvent);
-      const forAll = (method: 'subscribe' | 'unsubscribe') =>
-        Promise.all([...listeners].map(([channel, each]) => connection[method](channel, each)));
       return {
         async open() {
           if (isOwn) await connection.connect();
-          await forAll('subscribe');
+          await Promise.all([...listeners].map((each) => connection.subscribe(...each)));
         },
-        close(isFinal) {
+        close() {
           // A connection that is closed can still emit `error`.
           if (isOwn) return void end().catch(() => {});
           for (const event of LOST) connection.off(event, onEvent);
-          if (isFinal) forAll('unsubscribe').catch(() => {});
         },
       };
     },
@@ -198,7 +190,6 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
         },
         close() {
           if (isOwn) return connection.disconnect();
-          // The channels stay subscribed, because another subscription of this client can need them.
           connection.off('message', onMessage);
           for (const event of LOST) connection.off(event, onLost);
         },
@@ -206,9 +197,6 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
     },
   };
 }
-
-const EXPECTED =
-  'must be a client of redis 4.6 or later (createClient, createCluster, createSentinel) or of ioredis 5 or later or iovalkey (new Redis, new Cluster)';
 
 /**
  * The commands of a client of either library, which is recognised by its shape. Any other client is refused
@@ -224,19 +212,14 @@ export function redisCommands(
   timeout: number,
   option = 'client',
 ): RedisCommands {
-  const client = Object(value) as Readonly<Record<string, unknown>>;
-  const has = (...names: string[]) => names.every((name) => typeof client[name] === 'function');
-  const wrong = (problem: string) => wrongOption(owner, option, EXPECTED + problem);
-  if (has('then')) throw wrong('; this is a Promise of one: await it');
-  if (typeof value === 'string' || value instanceof URL) throw wrong('; this is a URL');
-  // Of node-redis 4: its methods take callbacks then.
-  const { legacyMode } = Object(client.options) as { legacyMode?: unknown };
-  if (legacyMode === true) throw wrong('; this one is in legacyMode');
-  if (has(...COMMON, 'pTTL') && typeof client.isOpen === 'boolean') {
-    return nodeRedisCommands(value as NodeRedis, timeout);
+  const client: Partial<Record<string, unknown>> = Object(value);
+  if (METHODS.every((name) => typeof client[name] === 'function')) {
+    if (typeof client.isOpen === 'boolean') return nodeRedisCommands(value as NodeRedis, timeout);
+    if (typeof client.status === 'string') return ioRedisCommands(value as IoRedis);
   }
-  if (has(...COMMON, 'defineCommand', 'pttl') && typeof client.status === 'string') {
-    return ioRedisCommands(value as IoRedis);
-  }
-  throw wrong('');
+  throw wrongOption(
+    owner,
+    option,
+    'must be a client of redis 4.6 or later (createClient, createCluster, createSentinel) or of ioredis 5 or later or iovalkey (new Redis, new Cluster), awaited if it is a promise',
+  );
 }

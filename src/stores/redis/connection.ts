@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { MAX_TIMER_DELAY, NoAnswer } from '../../deadline.js';
+import { MAX_TIMER_DELAY, NoAnswer, wait } from '../../deadline.js';
 import { positiveOption, textOption } from '../../options.js';
-import { StoreGuard } from '../store-guard.js';
+import { callStore } from '../store-guard.js';
 import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
 
 /** What all stores in Redis take. */
@@ -34,16 +33,17 @@ export class RedisConnection {
   readonly prefix: string;
   /** Of each call, in milliseconds. */
   readonly timeout: number;
-  readonly #guard: StoreGuard;
-  #nextLook: Promise<void> | undefined;
 
-  constructor(owner: string, kind: keyof typeof TIMEOUTS, options: RedisStoreOptions) {
+  constructor(
+    private readonly owner: string,
+    kind: keyof typeof TIMEOUTS,
+    options: RedisStoreOptions,
+  ) {
     const { client, prefix = `marketgate:${kind}:`, timeout } = options;
     const given = positiveOption(owner, 'timeout', timeout, TIMEOUTS[kind], 'milliseconds');
     this.timeout = Math.min(given, MAX_TIMER_DELAY);
     this.prefix = textOption(owner, 'prefix', prefix);
     this.commands = redisCommands(owner, client, this.timeout);
-    this.#guard = new StoreGuard(owner, this.timeout);
   }
 
   /**
@@ -55,22 +55,16 @@ export class RedisConnection {
     method: string,
     work: (redis: RedisCommands, isOver: () => boolean) => Promise<T>,
   ): Promise<T> {
-    return this.#guard.call(method, async (isOver) => {
-      if (!this.commands.isReady) await this.#waitUntilReady(isOver);
-      return work(this.commands, isOver);
-    });
-  }
-
-  async #waitUntilReady(isOver: () => boolean): Promise<void> {
-    do {
-      if (isOver() || this.commands.isClosed) {
-        throw new NoAnswer('was not sent, because the client is not connected');
+    const { commands } = this;
+    const send = async (isOver: () => boolean): Promise<T> => {
+      while (!commands.isReady) {
+        if (!commands.isClosed) await wait(POLL);
+        if (commands.isClosed || isOver()) {
+          throw new NoAnswer('was not sent, because the client is not connected');
+        }
       }
-      // One timer for all calls that wait. Their deadlines keep the process alive.
-      this.#nextLook ??= delay(POLL, undefined, { ref: false }).finally(() => {
-        this.#nextLook = undefined;
-      });
-      await this.#nextLook;
-    } while (isOver() || !this.commands.isReady);
+      return work(commands, isOver);
+    };
+    return callStore(`${this.owner}.${method}`, send, this.timeout);
   }
 }

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { knownOptions } from '../../options.js';
 import {
   type AttemptCount,
   type AttemptLimiter,
@@ -42,13 +41,11 @@ class RedisLimiter implements AttemptLimiter {
 
   async consume(key: string): Promise<AttemptCount> {
     const reply = await this.#run('consume', CONSUME, key, [String(this.windowMs)]);
-    const [consumedPoints = Number.NaN, msBeforeNext = Number.NaN] = (
-      Array.isArray(reply) ? reply : []
-    ).map(Number);
-    if (!Number.isFinite(consumedPoints + msBeforeNext)) throw new TypeError('no count');
-    const count = { consumedPoints, msBeforeNext };
-    if (consumedPoints > this.points) throw count;
-    return count;
+    // A client can be set to reply with numbers as text.
+    const [count, left] = reply as [unknown, unknown];
+    const counted = { consumedPoints: Number(count), msBeforeNext: Number(left) };
+    if (counted.consumedPoints > this.points) throw counted;
+    return counted;
   }
 
   async reward(key: string): Promise<void> {
@@ -76,17 +73,9 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
   readonly totalLimiter: AttemptLimiter;
 
   constructor(options: RedisGuessLimitOptions) {
-    const known = [
-      'client',
-      'prefix',
-      'timeout',
-      'limit',
-      'windowMs',
-      'total',
-      'keyGenerator',
-    ] as const;
-    const { client, prefix, timeout, ...rest } = knownOptions(OWNER, options, known);
-    super(OWNER, rest);
+    // The settings name what is unknown.
+    const { client, prefix, timeout, ...settings } = options;
+    super(OWNER, settings);
     const redis = new RedisConnection(OWNER, 'guess', { client, prefix, timeout });
     this.limiter = new RedisLimiter(redis, Math.ceil(this.windowMs), this.limit, 'client');
     this.totalLimiter = new RedisLimiter(redis, MINUTE, this.total, 'total');

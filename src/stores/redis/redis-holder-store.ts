@@ -1,13 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { countOption, knownOptions, secretOption } from '../../options.js';
-import {
-  checkHolder,
-  checkMax,
-  forgetHolders,
-  type HolderStore,
-  type HolderStoreOptions,
-  heldCode,
-} from '../holder-store.js';
+import { type HolderStore, type HolderStoreOptions, heldCode } from '../holder-store.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisHolderStore}. */
@@ -77,25 +70,15 @@ export class RedisHolderStore implements HolderStore {
     this.#cooldown = String(countOption(OWNER, 'cooldown', given.cooldown, 0));
   }
 
-  /**
-   * @throws TypeError for a blank `code`, an empty `holder`, or a `max` that is not a positive whole number. After
-   * `store_unavailable`, the account can hold the code all the same.
-   */
+  /** @throws TypeError for a blank `code`. After `store_unavailable`, the account can hold the code all the same. */
   async take(code: string, holder: string, max: number): Promise<boolean> {
-    checkHolder(`${OWNER}.take`, holder);
-    checkMax(`${OWNER}.take`, max);
     return Number(await this.#run('take', TAKE, code, [holder, String(max)])) === 1;
   }
 
-  /**
-   * Other processes can still admit a released account for up to 5 seconds.
-   *
-   * @throws TypeError for a blank `code` or an empty `holder`.
-   */
+  /** @throws TypeError for a blank `code`. */
   async release(code: string, holder?: string): Promise<void> {
-    if (holder !== undefined) checkHolder(`${OWNER}.release`, holder);
     const args = [this.#cooldown, ...(holder === undefined ? [] : [holder])];
-    await this.#run('release', RELEASE, code, args).finally(() => forgetHolders(this));
+    await this.#run('release', RELEASE, code, args);
   }
 
   /** @throws TypeError for a blank `code`. */

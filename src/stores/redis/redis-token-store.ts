@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { knownOptions } from '../../options.js';
 import { RowTokenStore, type RowTokenStoreOptions, wholeMilliseconds } from '../row-token-store.js';
-import { checkClaim } from '../token-store.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisTokenStore}. */
@@ -36,12 +35,8 @@ export class RedisTokenStore extends RowTokenStore {
     this.#redis = redis;
   }
 
-  /**
-   * @throws TypeError when `ttl` is not a positive number. After `store_unavailable`, the name can be claimed all the
-   * same, so the caller must not go on.
-   */
+  /** After `store_unavailable`, the name can be claimed all the same, so the caller must not go on. */
   async claim(name: string, ttl: number): Promise<boolean> {
-    checkClaim(OWNER, ttl);
     // No user id has such a key, because ids with a colon are hashed.
     const key = `${this.#redis.prefix}claim:${hash('sha256', name, 'base64url')}`;
     const milliseconds = wholeMilliseconds(ttl);

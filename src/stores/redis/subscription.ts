@@ -79,7 +79,7 @@ export function subscribe(
         await sleep(HEARTBEAT, over);
       }
     } finally {
-      connection?.close(ended.aborted);
+      connection?.close();
     }
   }
 

@@ -15,12 +15,6 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
   });
   afterAll(() => clients?.close());
 
-  it('takes a part of a millisecond as a time to live, although Redis takes whole ones only', () =>
-    clients.each(async ({ client }) => {
-      const cache = new RedisCache({ client, prefix: `${randomUUID()}:`, timeout });
-      expect(await cache.write('key', 'value', 0.5, 1)).toBe(true);
-    }));
-
   it('takes a row that it has not written for none, and writes over it', () =>
     clients.each(async ({ client }) => {
       const prefix = `${randomUUID()}:`;

@@ -42,14 +42,6 @@ const CASES: Record<string, Trouble> = {
     words: /did not answer|failed/,
     timeout: SHORT,
   },
-  // As during a failover.
-  'paused for writes': {
-    begin: (server) => server.command('CLIENT', 'PAUSE', '60000', 'WRITE'),
-    end: (server) => server.command('CLIENT', 'UNPAUSE'),
-    failing: ['writes', 'others'],
-    words: /did not answer|failed/,
-    timeout: SHORT,
-  },
   'full (OOM)': {
     ...TROUBLES.full,
     failing: ['writes'],
@@ -213,24 +205,5 @@ describe.skipIf(redisIsMissing()).each(['node-redis', 'ioredis'] as const)('with
     await expectFailures(calls.writes, /\(READONLY\)/);
     await TROUBLES['read-only'].end(server);
     expect(await cache.write(KEY, 'after', HOUR, 2)).toBe(true);
-  });
-
-  it('loading its data: reads reject with (LOADING), and are answered once it is loaded', async () => {
-    const [primary, server] = [await openServer(), await openServer()];
-    const { store, cache, holders } = await openStores(server);
-    await store.get(KEY);
-    const fill = "for i = 1, 20000 do redis.call('SET', i, string.rep('x', 100)) end";
-    await primary.command('EVAL', fill, '0');
-    await primary.configSet('repl-diskless-sync-delay', '0');
-    await server.configSet('loading-process-events-interval-bytes', '10000');
-    // Microseconds for each key. It loads as long as the test needs, and then at once.
-    await server.configSet('key-load-delay', '1000');
-    await server.command('REPLICAOF', '127.0.0.1', `${primary.port}`);
-    await vi.waitFor(() => expect(store.get(KEY)).rejects.toThrow('(LOADING)'), SOON);
-    const { reads, others } = callsOn({ store, cache, holders });
-    await expectFailures({ ...reads, 'cache.read': others['cache.read'] }, /\(LOADING\)/);
-    await server.configSet('key-load-delay', '0').catch(() => {});
-    await vi.waitFor(async () => expect(await store.get(KEY)).toBeUndefined(), SOON);
-    expect((await cache.read(KEY)).value).toBeUndefined();
   });
 });

@@ -33,8 +33,6 @@ function ioRedis(url: string, settings: object): Opened {
 
 /** Settings of an app's client that change what is sent, what comes back, or when. */
 const SETTINGS: Record<string, (url: string) => Opened | Promise<Opened>> = {
-  'node-redis, RESP 2': (url) => nodeRedis({ url, RESP: 2 }),
-  'node-redis, RESP 3': (url) => nodeRedis({ url, RESP: 3 }),
   'node-redis, a key prefix': (url) => nodeRedis({ url, keyPrefix: 'app:' }),
   'node-redis, replies as buffers': (url) =>
     nodeRedis({
@@ -47,15 +45,10 @@ const SETTINGS: Record<string, (url: string) => Opened | Promise<Opened>> = {
     nodeRedis({ url, disableOfflineQueue: true, socket: { reconnectStrategy: false } }),
   'node-redis, its own cache': (url) =>
     nodeRedis({ url, RESP: 3, clientSideCache: { ttl: 0, maxEntries: 0, evictPolicy: 'LRU' } }),
-  'node-redis, another database': (url) => nodeRedis({ url: `${url}/3`, name: 'app' }),
   'ioredis, a key prefix': (url) => ioRedis(url, { keyPrefix: 'app:' }),
-  'ioredis, protocol 3': (url) => ioRedis(url, { protocol: 3 }),
   'ioredis, numbers as strings': (url) => ioRedis(url, { stringNumbers: true }),
-  'ioredis, automatic pipelines': (url) => ioRedis(url, { enableAutoPipelining: true }),
   'ioredis, no offline queue': (url) => ioRedis(url, { enableOfflineQueue: false }),
   'ioredis, connected by the first command': (url) => ioRedis(url, { lazyConnect: true }),
-  'ioredis, no reconnecting': (url) => ioRedis(url, { retryStrategy: () => null }),
-  'ioredis, another database': (url) => ioRedis(`${url}/3`, { connectionName: 'app' }),
 };
 
 describe.skipIf(redisIsMissing())('all of it works with', () => {

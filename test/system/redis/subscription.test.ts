@@ -220,30 +220,5 @@ describe.skipIf(redisIsMissing()).each(['node-redis', 'ioredis'] as const)(
       await hears('after');
       await end();
     });
-
-    it('can be used by several caches, and stays open after the end', async () => {
-      const [{ client }, subscriber] = [
-        clients.of(kind),
-        await CLIENTS[kind](clients.servers[0]?.url ?? ''),
-      ];
-      onTestFinished(() => subscriber.close());
-      const options = {
-        client,
-        subscriber: subscriber.client,
-        prefix: `${randomUUID()}:`,
-        timeout,
-      };
-      const [one, two] = [new RedisCache(options), new RedisCache(options)];
-      const [first, second] = [await listen(one), await listen(two)];
-      for (const { reports } of [first, second]) await reports(false, true);
-      await first.end();
-      await one.publish('said');
-      await second.hears('said');
-      expect([...first.heard, ...second.reported]).toEqual([]);
-      await second.end();
-      const again = await listen(one);
-      await again.reports(false, true);
-      await again.end();
-    });
   },
 );

@@ -3,14 +3,13 @@ import {
   checkPurchase,
   MarketgateError,
   MemoryGuessLimit,
-  MemoryHolderStore,
   type Purchase,
   requirePurchase,
 } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { everythingOf } from '../../support/errors.js';
 import { fakeResponse } from '../../support/fake-response.js';
-import { hear, unhandledRejections } from '../../support/hear.js';
+import { hear } from '../../support/hear.js';
 import { KeyApiService, keyApiOn } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
 import { openShop, VALIDATION } from '../../support/shop.js';
@@ -39,17 +38,13 @@ describe('checkPurchase', () => {
 
   it.each<[string, unknown, string, string]>([
     ['nothing', undefined, 'absent', 'purchase_required'],
-    ['null', null, 'absent', 'purchase_required'],
     ['a blank', ' ', 'absent', 'purchase_required'],
     ['nothing but invisible characters', '\u200b\u200d', 'absent', 'purchase_required'],
     ['a list', ['a'.repeat(20)], 'invalid', 'purchase_code_invalid'],
-    ['a number', 12345678, 'invalid', 'purchase_code_invalid'],
     ['three letters', 'abc', 'invalid', 'purchase_code_invalid'],
     ['129 letters', 'x'.repeat(129), 'invalid', 'purchase_code_invalid'],
     ['other letters', 'späces-are-bad', 'invalid', 'purchase_code_invalid'],
-    ['two words', 'two words', 'invalid', 'purchase_code_invalid'],
     ['a code after 500 blanks', `${' '.repeat(500)}${CODE}`, 'invalid', 'purchase_code_invalid'],
-    ['513 blanks', ' '.repeat(513), 'invalid', 'purchase_code_invalid'],
   ])('of %s asks nobody', async (_name, sent, verdict, code) => {
     const keyApi = { validatePurchase: vi.fn() };
     expect(await checkPurchase(keyApi, sent, { client: 'anna' })).toStrictEqual({
@@ -66,7 +61,7 @@ describe('checkPurchase', () => {
     expect(keyApi.validatePurchase).toHaveBeenCalledWith(CODE, expect.anything());
   });
 
-  it.each(['ABC_12345678', 'AB12.CD34.EF56', 'A1B2C3D', 'MK:12345678', '"><b>'])(
+  it.each(['AB12.CD34', 'A1B2C3D', '"><b>'])(
     'asks about a code of any visible ASCII characters: %s',
     async (code) => {
       const keyApi = { validatePurchase: vi.fn(async () => purchase) };
@@ -208,27 +203,6 @@ describe('a denial', () => {
     expect(everythingOf(denial)).not.toContain(CODE);
   });
 
-  it.each<[unknown, Partial<CheckPurchaseOptions>, RegExp]>([
-    [undefined, {}, /^no purchase code was sent; send /],
-    ['abc', {}, /^this is no purchase code: it is too short, .*; check /],
-    [guess(1), {}, /^the service does not know this purchase code; check /],
-    [CODE, { item: 7 }, /, but for another item; send /],
-    [CODE, { licenseType: ['Extended', 'Other'] }, /another kind; it takes "Extended" or "Other"$/],
-    [CODE, { supported: true }, /has expired or was never bought; renew /],
-    [CODE, { accept: () => false }, /, but "accept" refused it; send /],
-    [CODE, { holder: { store: new MemoryHolderStore(), id: null } }, /, but nobody .*; log in /],
-  ])('of %j with %j says in one sentence what to do', async (code, options, message) => {
-    const ended = { ...purchase, supported_until: '2001-01-01' };
-    const validatePurchase = async (sent: string) => (sent === CODE ? ended : null);
-    const decision = await checkPurchase({ validatePurchase }, code, {
-      client: 'anna',
-      ...options,
-    });
-    const denial = 'denial' in decision ? decision.denial : undefined;
-    expect(denial?.message).toMatch(message);
-    expect(denial?.message).not.toMatch(/\./);
-  });
-
   it('of a code that the service does not know has none', async () => {
     const decision = await decide(null);
     expect(decision).toEqual(denied('purchase_code_invalid'));
@@ -256,13 +230,6 @@ describe('the condition "supported"', () => {
     ...['2026-06-01 12:00:00', '2026-06-01', '', undefined],
   ])('is not met until %s', async (end) => {
     expect(await until(end)).toEqual(denied('support_expired'));
-  });
-
-  it('is unknown where the end is no time', async () => {
-    for (const end of ['Jun 2, 2026', 'a purchase of 1200', 'for ever', '31.12.2099']) {
-      const error = { code: 'unexpected_response' };
-      expect(await until(end)).toMatchObject({ verdict: 'unknown', error });
-    }
   });
 
   it('goes by the present of the machine where the client has no clock', async () => {
@@ -297,15 +264,11 @@ describe('the other conditions', () => {
     ['no item at all', { item: () => [] }, 'purchase_item_mismatch'],
     ['what is no item', { item: () => Number.NaN }, 'item_id_invalid'],
     ['an item in digits', { item: (() => '1042') as never }, 'item_id_invalid'],
-    ['several in digits', { item: (() => ['7', '1042']) as never }, 'item_id_invalid'],
     ['one of several in digits', { item: (() => [7, '1042']) as never }, 'item_id_invalid'],
-    ['no answer of the function', { item: () => undefined as never }, 'item_id_invalid'],
-    ['promises', { item: () => [1, 2].map(() => Promise.reject()) as never }, 'item_id_invalid'],
     ['another licence', { licenseType: 'regular' }, 'license_type_mismatch'],
     ['the app refuses', { accept: () => false }, 'purchase_not_accepted'],
     ['the app refuses later', { accept: async () => false }, 'purchase_not_accepted'],
     ['the app says 1', { accept: () => 1 as never }, 'purchase_not_accepted'],
-    ['the app says nothing', { accept: () => undefined as never }, 'purchase_not_accepted'],
   ])('are not met: %s', async (_name, options, code) => {
     expect(await decide(purchase, options)).toEqual(denied(code));
   });
@@ -315,11 +278,12 @@ describe('a condition that needs a field which cannot be read', () => {
   const SUPPORTED = { supported: true };
   const LICENSED = { licenseType: 'Regular' };
   const UNREADABLE: readonly [string, unknown, Partial<CheckPurchaseOptions>][] = [
-    ...['never', '2027-02-29T00:00:00Z', 1_830_297_600, { date: '2030-01-01' }].map(
-      (sent): [string, unknown, typeof SUPPORTED] => ['supported_until', sent, SUPPORTED],
-    ),
+    ...['never', 1_830_297_600].map((sent): [string, unknown, typeof SUPPORTED] => [
+      'supported_until',
+      sent,
+      SUPPORTED,
+    ]),
     ['license_type', { name: 'Regular' }, LICENSED],
-    ['license_type', true, LICENSED],
   ];
 
   /** The decision about a purchase that the service sends like this, when asked and from the cache. */
@@ -352,30 +316,14 @@ describe('a condition that needs a field which cannot be read', () => {
     expect(drift[0]).toMatchObject({ kind: 'dropped', path: `data.purchase.${field}` });
   });
 
-  it('is met where only other fields cannot be read', async () => {
-    const fields = { price: '19,00', downloaded: 'yes', date: 'soon', currency: {} };
-    const item = { ...onTheWire.item, tags: 5, media: 'x' };
-    const sent = { ...onTheWire, ...fields, item };
-    expect((await sentAs(sent, { ...SUPPORTED, ...LICENSED })).verdict).toBe('valid');
-  });
-
-  it.each(['0000-00-00 00:00:00', '0000-00-00', '', null, undefined])(
-    'reads %j as no support',
-    async (supported_until) => {
-      const decision = await sentAs({ ...onTheWire, supported_until }, SUPPORTED);
-      expect(decision).toEqual(denied('support_expired'));
-    },
-  );
-
-  it('refuses a purchase of another item before it looks for such a field', async () => {
-    const sent = { ...onTheWire, supported_until: 'never' };
-    expect(await sentAs(sent, { ...SUPPORTED, item: 7 })).toEqual(denied('purchase_item_mismatch'));
+  it.each(['0000-00-00 00:00:00', null])('reads %j as no support', async (supported_until) => {
+    const decision = await sentAs({ ...onTheWire, supported_until }, SUPPORTED);
+    expect(decision).toEqual(denied('support_expired'));
   });
 });
 
-describe('what checkPurchase complains about, and names', () => {
+describe('a wrong option of checkPurchase is a TypeError that names it', () => {
   const keyApi = { validatePurchase: vi.fn() };
-  const store = new MemoryHolderStore();
 
   it.each<[string, unknown, object | undefined]>([
     ['"keyApi" must be a KeyApi', {}, { client: 'anna' }],
@@ -391,17 +339,6 @@ describe('what checkPurchase complains about, and names', () => {
     await expect(decision).rejects.toThrow(TypeError);
     await expect(decision).rejects.toThrow(`checkPurchase: `);
     await expect(decision).rejects.toThrow(complaint);
-  });
-
-  it.each<[string, (wrong: Promise<never>) => object]>([
-    ['"client" must be a string', (client) => ({ client })],
-    ['"holder.id" must give', (id) => ({ guessLimit: false, holder: { store, id } })],
-  ])('%s, and no promise, whose rejection is handled', async (complaint, optionsWith) => {
-    const unhandled = unhandledRejections();
-    const options = optionsWith(Promise.reject(new Error('mine'))) as never;
-    await expect(checkPurchase(keyApi, CODE, options)).rejects.toThrow(complaint);
-    await new Promise(setImmediate);
-    expect(unhandled).not.toHaveBeenCalled();
   });
 
   it('but not about an address that is not known: it counts with all of them', async () => {

@@ -17,7 +17,6 @@ import {
 } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
-import { deferred } from '../../support/deferred.js';
 import { everythingOf, throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse } from '../../support/fake-response.js';
@@ -64,9 +63,6 @@ function spiedStore() {
   const store = new MemoryHolderStore();
   return { store, take: vi.spyOn(store, 'take') };
 }
-
-/** Time that a test moves. */
-const fakeTime = () => vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
 
 describe('one code, one customer', () => {
   it('lets the first in, and refuses all others with the purchase', async () => {
@@ -133,7 +129,7 @@ describe('one code, one customer', () => {
     }
   });
 
-  it.each<() => unknown>([() => 0, () => 1.5, () => '3', () => undefined, async () => 1])(
+  it.each<() => unknown>([() => 0, () => '3', async () => 1])(
     'is an error of the app where max is %s',
     async (max) => {
       const { store, take } = spiedStore();
@@ -142,13 +138,6 @@ describe('one code, one customer', () => {
       expect(take).not.toHaveBeenCalled();
     },
   );
-
-  it('is refused all the same where the store cannot say how many hold the code', async () => {
-    const store = new MemoryHolderStore();
-    await visit(store, 'anna', { max: 2 });
-    vi.spyOn(store, 'holders').mockRejectedValue(new Error('down'));
-    expect(await visit(store, 'bert')).toMatchObject({ denial: { holders: { count: 1, max: 1 } } });
-  });
 
   it('goes by the code that was sent, because a service can mask the one in its answer', async () => {
     const store = new MemoryHolderStore();
@@ -178,12 +167,6 @@ describe('one code, one customer', () => {
       await expectCodes([visit(store, id, options, service)], expected);
     }
     expect(take).not.toHaveBeenCalled();
-  });
-
-  it('takes after a condition that answers later', async () => {
-    const store = new MemoryHolderStore();
-    await expectCodes([visit(store, 'anna', { accept: async () => true })], 'valid');
-    expect(await store.holders(CODE)).toEqual(['anna']);
   });
 
   it('takes nothing for a visitor who has left', async () => {
@@ -222,7 +205,7 @@ describe('the id', () => {
     expect(await store.holders(CODE)).toEqual([holder]);
   });
 
-  it.each([true, Number.NaN, {}, ['anna'], Promise.resolve('anna'), Symbol('anna')])(
+  it.each([true, Number.NaN, {}, Promise.resolve('anna')])(
     'of another kind is a mistake of the app: %o',
     async (id) => {
       const { store, take } = spiedStore();
@@ -232,166 +215,38 @@ describe('the id', () => {
   );
 });
 
-describe('a holder who comes again', () => {
-  it('is known for five seconds, and then read again', async () => {
-    fakeTime();
-    const { store, take } = spiedStore();
-    const asked = [];
-    for (const passed of [0, 1, 4998, 1, 1, 4998]) {
-      vi.advanceTimersByTime(passed);
-      await expectCodes([visit(store, 'anna')], 'valid');
-      asked.push(take.mock.calls.length);
-    }
-    expect(asked).toEqual([1, 1, 1, 2, 2, 2]);
-    // Not so a refusal: a release counts at once.
-    for (const count of [3, 4]) {
-      await visit(store, 'bert');
-      expect(take).toHaveBeenCalledTimes(count);
-    }
-  });
-
-  it('is known by code and account, in all guards with the same store', async () => {
-    const { store, take } = spiedStore();
-    await visit(store, 'anna', { max: 2 });
-    await visit(store, 'anna', { max: 1 });
-    expect(take).toHaveBeenCalledTimes(1);
-    await visit(store, 'bert', { max: 2 });
-    await visit(store, 'anna', { code: CODE.replace(/^./, 'f') });
-    expect(take).toHaveBeenCalledTimes(3);
-    await expectCodes([visit(new MemoryHolderStore(), 'carl')], 'valid');
-  });
-
-  it.each([['anna'], [undefined]])('is not known after a release (%s)', async (released) => {
-    const store = new MemoryHolderStore();
-    await visit(store, 'anna');
-    await store.release(CODE.toUpperCase(), released);
-    await expectCodes([visit(store, 'bert'), visit(store, 'anna')], 'valid', 'purchase_held');
-  });
-
-  it('is not known by an answer from before a release', async () => {
-    const { store, take } = spiedStore();
-    const answer = deferred();
-    take.mockImplementationOnce(async (...args) => {
-      const isHeld = await store.take(...args);
-      await answer.promise;
-      return isHeld;
-    });
-    const late = visit(store, 'anna');
-    await vi.waitFor(() => expect(take).toHaveBeenCalledTimes(2), { timeout: 40_000 });
-    await store.release(CODE);
-    answer.resolve();
-    expect(codeOf(await late)).toBe('valid');
-    await expectCodes([visit(store, 'bert'), visit(store, 'anna')], 'valid', 'purchase_held');
-  });
-
-  describe('where another process releases', () => {
-    /** The store of all processes, and that of this one, which does not hear of a release. */
-    function fleet() {
-      const shared = new MemoryHolderStore();
-      const take = vi.fn((...args: Parameters<HolderStore['take']>) => shared.take(...args));
-      const store: HolderStore = {
-        take,
-        release: (...args) => shared.release(...args),
-        holders: (code) => shared.holders(code),
-      };
-      return { shared, store, take };
-    }
-
-    it('is refused after five seconds', async () => {
-      fakeTime();
-      const { shared, store } = fleet();
-      await visit(store, 'anna');
-      await shared.release(CODE);
-      await shared.take(CODE, 'bert', 1);
-      await expectCodes([visit(store, 'anna')], 'valid');
-      vi.advanceTimersByTime(5000);
-      await expectCodes([visit(store, 'anna')], 'purchase_held');
-    });
-
-    it.each(['bert', undefined])('is refused once another account is let in', async (first) => {
-      const { shared, store } = fleet();
-      await expectCodes([visit(store, 'anna')], 'valid');
-      if (first) await expectCodes([visit(store, first)], 'purchase_held');
-      await shared.release(CODE);
-      await expectCodes([visit(store, 'bert')], 'valid');
-      await expectCodes([visit(store, 'anna')], 'purchase_held');
-      await expectCodes([visit(store, 'bert')], 'valid');
-    });
-
-    it('is refused once another account of this process is', async () => {
-      const { shared, store } = fleet();
-      await visit(store, 'anna');
-      await shared.release(CODE);
-      await shared.take(CODE, 'carl', 1);
-      await expectCodes([visit(store, 'bert')], 'purchase_held');
-      await expectCodes([visit(store, 'anna')], 'purchase_held');
-    });
-
-    it('refuses another account each time, and asks about no holder again', async () => {
-      const { shared, store, take } = fleet();
-      const code = CODE.replace(/^./, 'f');
-      await shared.take(code, 'carl', 1);
-      await visit(store, 'anna');
-      for (const _ of [1, 2]) {
-        expect(codeOf(await visit(store, 'bert', { code }))).toBe('purchase_held');
-      }
-      await visit(store, 'anna');
-      expect(take).toHaveBeenCalledTimes(3);
-    });
-
-    it('stays known next to as many others as can hold the code', async () => {
-      fakeTime();
-      const { store, take } = fleet();
-      for (const id of ['anna', 'bert', 'anna', 'bert']) await visit(store, id, { max: 2 });
-      expect(take).toHaveBeenCalledTimes(2);
-      // One for all that are known.
-      expect(vi.getTimerCount()).toBe(1);
-    });
-  });
-
-  it('is that of one of 10,000 codes that are known', async () => {
-    const { store, take } = spiedStore();
-    const come = (i: number) => visit(store, 'anna', { code: `${CODE}${i}` });
-    for (let i = 0; i <= 10_000; i++) await come(i);
-    take.mockClear();
-    for (const i of [0, 9_999]) await come(i);
-    expect(take).not.toHaveBeenCalled();
-    await come(10_000);
-    expect(take).toHaveBeenCalledTimes(1);
-  });
+it.each([['anna'], [undefined]])('a release counts at once (%s)', async (released) => {
+  const store = new MemoryHolderStore();
+  await visit(store, 'anna');
+  await store.release(CODE.toUpperCase(), released);
+  await expectCodes([visit(store, 'bert'), visit(store, 'anna')], 'valid', 'purchase_held');
 });
 
 const FAILURES: [string, () => unknown][] = [
   ['rejects', () => Promise.reject(new Error(`no route to ${CODE}`))],
-  ['throws', throwing(new TypeError(CODE))],
-  ['rejects with nothing', () => Promise.reject(undefined)],
   ['rejects with one of ours', () => Promise.reject(new MarketgateError('login_required', CODE))],
   ['never answers', () => new Promise(() => {})],
   ['answers neither true nor false', async () => 1],
-  ['answers nothing', async () => undefined],
 ];
 
-it.each(FAILURES)(
-  'a store that %s is unavailable; nobody is known by that',
-  async (_what, fail) => {
-    fakeTime();
-    const { store, take } = spiedStore();
-    take.mockImplementationOnce(fail as never);
-    const decision = visit(store, 'anna');
-    await vi.advanceTimersByTimeAsync(2000);
-    expect(await decision).toMatchObject({
-      verdict: 'unknown',
-      error: {
-        code: 'store_unavailable',
-        status: 503,
-        message: expect.stringMatching(/^holder\.store\.take (failed|did not answer|gave neither)/),
-      },
-    });
-    expect(everythingOf(((await decision) as { error: unknown }).error)).not.toContain(CODE);
-    await expectCodes([visit(store, 'anna')], 'valid');
-    expect(take).toHaveBeenCalledTimes(2);
-  },
-);
+it.each(FAILURES)('a holder store that %s is unavailable', async (_what, fail) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { store, take } = spiedStore();
+  take.mockImplementationOnce(fail as never);
+  const decision = visit(store, 'anna');
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(await decision).toMatchObject({
+    verdict: 'unknown',
+    error: {
+      code: 'store_unavailable',
+      status: 503,
+      message: expect.stringMatching(/^holder\.store\.take (failed|did not answer|gave neither)/),
+    },
+  });
+  expect(everythingOf(((await decision) as { error: unknown }).error)).not.toContain(CODE);
+  await expectCodes([visit(store, 'anna')], 'valid');
+  expect(take).toHaveBeenCalledTimes(2);
+});
 
 describe.each(expressVersions)('the option holder on %s', (_version, express) => {
   /** An app whose visitors say by a header which account is theirs. */
@@ -511,29 +366,17 @@ describe('the account, while the service is down', () => {
   });
 });
 
-describe('the options of holder', () => {
+describe('a wrong option of holder is a TypeError that names it', () => {
   const store = new MemoryHolderStore();
   const id = () => 'anna';
-  const notThere = { take() {}, release() {} };
 
   it.each<[string, unknown]>([
     ['"holder" must be { store, id, max }', undefined],
-    ['"holder" must be { store, id, max }', null],
-    ['"holder" must be { store, id, max }', false],
-    ['"holder" must be { store, id, max }', store.take],
-    ['"holder.store" must be a holder store', {}],
     ['"holder.store" must be a holder store', { id, store: undefined }],
-    [
-      '"holder.store" must be a holder store, as in new MemoryHolderStore(); "holders" is missing',
-      { id, store: notThere },
-    ],
+    ['"holders" is missing', { id, store: { take() {}, release() {} } }],
     ['"holder.id" must', { store }],
-    ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '3', null].map(
-      (max): [string, unknown] => [
-        '"holder.max" must be a whole number, 1 or more',
-        { store, id, max },
-      ],
-    ),
+    ['"holder.max" must be a whole number, 1 or more', { store, id, max: 0 }],
+    ['"holder.max" must be a whole number, 1 or more', { store, id, max: '3' }],
     ['holder: unknown option "seats"', { store, id, seats: 3 }],
   ])('%s', async (words, holder) => {
     const keyApi = serviceWith(purchase);
@@ -543,17 +386,13 @@ describe('the options of holder', () => {
       expect(() => make(keyApi, options)).toThrow(`${owner}: `);
       expect(() => make(keyApi, options)).toThrow(words);
     }
-    const check = checkPurchase(keyApi, CODE, options);
-    await expect(check).rejects.toThrow(TypeError);
-    await expect(check).rejects.toThrow(words);
+    await expect(checkPurchase(keyApi, CODE, options)).rejects.toThrow(words);
   });
 
-  it('a guard needs a function for the id: one id would be everybody', async () => {
-    for (const each of ['anna', undefined]) {
-      const options = { holder: { store, id: each } } as never;
-      expect(() => requirePurchase(serviceWith(purchase), options)).toThrow(
-        'requirePurchase: option "holder.id" must be a function',
-      );
-    }
+  it.each(['anna', undefined])('a guard needs a function for the id, not %s', (one) => {
+    const options = { holder: { store, id: one } } as never;
+    expect(() => requirePurchase(serviceWith(purchase), options)).toThrow(
+      'requirePurchase: option "holder.id" must be a function',
+    );
   });
 });

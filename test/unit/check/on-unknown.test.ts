@@ -1,7 +1,7 @@
 import { checkPurchase, type KeyApi, requirePurchase } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { fakeResponse } from '../../support/fake-response.js';
-import { KeyApiService } from '../../support/key-api-service.js';
+import { ACCOUNT, KeyApiService } from '../../support/key-api-service.js';
 import { json, page, type Reply, reset } from '../../support/service-in-memory.js';
 import { VALIDATION } from '../../support/shop.js';
 import { guess, refusal } from '../../support/wire.js';
@@ -81,3 +81,27 @@ it('a failed attempt is an answer about the code that is neither yes nor no, not
   expect(await second(new KeyApiService({ says: 'outage' }).client())).toBe('service_unavailable');
   expect(await second(serviceThat(() => page(429)))).toBe('service_unavailable');
 });
+
+it.each<[string, () => Reply, string]>([
+  ['a page of HTTP 200', () => page(200), 'unexpected_response'],
+  ['a page of HTTP 403', () => page(403), 'unexpected_response'],
+  ['other words', () => json(refusal('Closed for maintenance')), 'service_refused'],
+])(
+  'where the service answers everything with %s, nothing is a failed attempt',
+  async (_what, reply, code) => {
+    const service = new KeyApiService({ override: reply });
+    const [keyApi, limit] = [service.client(), { guessLimit: { limit: 1 }, client: 'anna' }];
+    for (let n = 0; n < 3; n++) {
+      expect(await checkPurchase(keyApi, guess(n), limit)).toMatchObject({ error: { code } });
+      await new Promise(setImmediate);
+    }
+    // The account is asked for only every few seconds.
+    expect(service.asked(ACCOUNT)).toBe(1);
+    service.override = ({ path }) => (path === VALIDATION ? reply() : undefined);
+    service.now += 5000;
+    await checkPurchase(keyApi, guess(4), limit);
+    await new Promise(setImmediate);
+    const last = await checkPurchase(keyApi, guess(5), limit);
+    expect(last).toMatchObject({ error: { code: 'too_many_attempts' } });
+  },
+);

@@ -242,12 +242,13 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
       ['purchase_required', HOME, { loginPath: '/login' }],
       ['item_not_found', HOME, paths],
       ['auth_key_rejected', LOGIN, paths],
-      ['login_failed', LOGIN, {}],
+      ['login_failed', LOGIN, paths],
+      ['login_failed', HOME, {}],
       ['login_required', LOGIN, paths, { path: '/login' }],
       ['service_unavailable', AGAIN, paths],
       ['too_many_attempts', AGAIN, {}],
       // The auth_key of a callback can be used up.
-      ['service_unavailable', LOGIN, {}, { path: '/callback?auth_key=used' }],
+      ['service_unavailable', LOGIN, paths, { path: '/callback?auth_key=used' }],
       // A form with a code can be corrected, a form with something else cannot be sent again.
       ['purchase_code_invalid', FORM, paths, { body: 'purchase_code=my-code' }],
       ['service_unavailable', FORM, {}, { body: 'purchase_code=my-code' }],

@@ -98,7 +98,7 @@ describe.each(expressVersions)('the guess limit on %s', (_version, express) => {
   });
 
   it('counts one wrong code at two guards at once as one attempt', async () => {
-    const { keyApi, asked } = await openShop({ cache: false });
+    const { keyApi, asked } = await openShop();
     const two = { guessLimit: { limit: 2 } };
     const ask = serve(keyApi, two, two);
     await Promise.all([0, 1].map((path) => ask(guess(1), undefined, path)));

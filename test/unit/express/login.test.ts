@@ -49,9 +49,8 @@ describe.each(expressVersions)('guards of logged-in users on %s', (_version, exp
       .set({ accept: BROWSER, ...headers });
 
   it.each(guards)(
-    '%s sends a browser to the loginPath of errorHandler, by default /login, and remembers the page',
+    '%s sends a browser to the loginPath of errorHandler, and remembers the page',
     async (_name, guard) => {
-      await go(appOf(guard())).expect(302).expect('location', '/login');
       const answer = await go(appOf(guard(), { loginPath: '/enter' })).expect(302);
       expect(answer.headers).toMatchObject({ location: '/enter', 'cache-control': 'no-store' });
       expect(String(answer.headers['set-cookie'])).toMatch(
@@ -59,6 +58,17 @@ describe.each(expressVersions)('guards of logged-in users on %s', (_version, exp
       );
     },
   );
+
+  it.each(guards.slice(0, 3))(
+    '%s that names no path sends a browser to /login',
+    async (_name, guard) => {
+      await go(appOf(guard())).expect(302).expect('location', '/login');
+    },
+  );
+
+  it('login_required of a holder, or of the app itself, is a page where errorHandler names no path', async () => {
+    await go(appOf(requirePurchase(keyApi, { code: () => CODE, holder }))).expect(401);
+  });
 
   it.each(guards.slice(0, 2))('%s prefers its own loginPath', async (_name, guard) => {
     const app = appOf(guard('/own'), { loginPath: '/enter' });

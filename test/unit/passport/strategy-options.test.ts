@@ -1,4 +1,4 @@
-import { MarketplaceStrategy, MemoryTokenStore } from 'marketgate';
+import { MarketplaceStrategy } from 'marketgate';
 import { expect, it } from 'vitest';
 import { fakeLoginApi, longSecret } from '../../support/strategy-harness.js';
 
@@ -13,7 +13,6 @@ it.each<[string, string, unknown[], named?: string]>([
   ['loginApi', 'missing', [{ loginUrl: () => '' }], 'exchange'],
   ['tokenStore', '"get" is missing', [{}, new Set()]],
   ['tokenStore', 'a token store', ['redis', null]],
-  ['tokenStore', '"claim"', [Object.assign(new MemoryTokenStore(), { claim: true })]],
   ['state', 'true or false', ['yes']],
   ['confirm', '"auto", true or false', [1, 'always', null]],
   ['confirm', '"auto", true or false', [{ ask: 'always' }], 'confirm.ask'],

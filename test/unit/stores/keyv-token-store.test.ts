@@ -108,27 +108,14 @@ describe('a backend of Keyv that is down', () => {
   });
 });
 
-describe("the app's own Keyv", () => {
-  it('keeps its settings, and gets one listener for all stores and calls', async () => {
-    const adapter = new Adapter();
-    const keyv = new Keyv({ store: adapter });
-    const before = keyv.listeners('error').length + adapter.listenerCount('error');
-    const stores = Array.from({ length: 20 }, () => new KeyvTokenStore({ keyv, clock }));
-    await stores[0]?.set('anna', tokenOf());
-    adapter.before = down;
-    await Promise.all(stores.map((store) => rejection(store.get('anna'))));
-    expect(keyv.throwOnErrors).toBe(false);
-    expect(await keyv.get('other')).toBeUndefined();
-    expect(keyv.listeners('error').length + adapter.listenerCount('error')).toBe(before + 2);
-  });
-
-  it.each([undefined, null, new Map(), { off() {} }])(
-    'needs no emitter as its adapter: %o',
-    async (store) => {
-      const keyv = { ...EMPTY, store } as KeyvLike;
-      expect(await new KeyvTokenStore({ keyv, clock }).get('anna')).toBeUndefined();
-    },
-  );
+it('the Keyv of the app keeps its settings', async () => {
+  const adapter = new Adapter();
+  const keyv = new Keyv({ store: adapter });
+  const store = new KeyvTokenStore({ keyv, clock });
+  adapter.before = down;
+  await rejection(store.get('anna'));
+  expect(keyv.throwOnErrors).toBe(false);
+  expect(await keyv.get('other')).toBeUndefined();
 });
 
 describe('a row of KeyvTokenStore', () => {
@@ -147,7 +134,7 @@ describe('a row of KeyvTokenStore', () => {
     expect(adapter.ttls).toEqual([HOUR]);
   });
 
-  it.each(['Anna', 'a b', 'a:b', '', 'ä', 'x'.repeat(65), '~', 'a--b', '../a'])(
+  it.each(['Anna', 'a:b', '', 'x'.repeat(65), '~'])(
     'is under a hash where the id is %j',
     async (userId) => {
       const { key, store } = await stored(userId);
@@ -168,10 +155,7 @@ describe('a row of KeyvTokenStore', () => {
   });
 
   it.each([
-    'not JSON',
-    ...['not JSON either', 42, { ...tokenOf() }, 'null', '[]'].map((value) =>
-      JSON.stringify({ value }),
-    ),
+    ...['not JSON', 42, { ...tokenOf() }, 'null', '[]'].map((value) => JSON.stringify({ value })),
     ...[
       { v: 2, user: 'anna', ...tokenOf() },
       { v: 1, user: 'anna', value: SECRET },
@@ -189,14 +173,6 @@ describe('a row of KeyvTokenStore', () => {
     expect(adapter.rows.get(key)).toBe(row);
     await store.set('anna', tokenOf());
     expect(await store.get('anna')).toEqual(tokenOf());
-  });
-
-  it('that is not there or in order is not reported', async () => {
-    const { store } = await stored('anna');
-    const messages = hear('drift');
-    expect(await store.get('anna')).toEqual(tokenOf());
-    expect(await store.get('bert')).toBeUndefined();
-    expect(messages).toEqual([]);
   });
 
   it.each([
@@ -228,12 +204,9 @@ describe('options of KeyvTokenStore', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['none', undefined, 'option "keyv" must be a Keyv'],
     ['no keyv', {}, 'option "keyv" must be a Keyv'],
     ['a URL', { keyv: 'postgres://x' }, 'option "keyv" must be a Keyv'],
     ['half a keyv', { keyv: { ...EMPTY, delete: undefined } }, '"delete" is missing'],
-    ['a Map', { keyv: new Map() }, 'option "keyv" must be a Keyv'],
-    ['a Keyv 5.4', { keyv: { ...EMPTY, throwOnErrors: false } }, 'option "keyv" is of a version'],
     ['a prefix that is no text', { keyv: EMPTY, prefix: 5 }, 'option "prefix" must be'],
     ['a wrong clock', { keyv: EMPTY, clock: 7 }, 'option "clock"'],
     ['a typing error', { keyv: EMPTY, prefx: 'x' }, 'unknown option "prefx"'],
@@ -241,10 +214,5 @@ describe('options of KeyvTokenStore', () => {
     const make = () => new KeyvTokenStore(options as { keyv: KeyvLike });
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
-  });
-
-  it('take a Keyv 5.4 that is told to throw', () => {
-    const keyv = { ...EMPTY, throwOnErrors: true } as KeyvLike;
-    expect(() => new KeyvTokenStore({ keyv })).not.toThrow();
   });
 });

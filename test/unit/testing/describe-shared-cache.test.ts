@@ -60,12 +60,10 @@ const withMessages =
 
 /** By the test that must fail: what is broken, and how. */
 const BROKEN: Record<string, Record<string, Break>> = {
-  'reads neither value nor order of an unknown key': {
+  'reads what was written, here and in another process': {
     'gives null for no value': (inner) => ({
       read: async (key) => ({ ...(await inner.read(key)), value: null as never }),
     }),
-  },
-  'reads what was written, here and in another process': {
     'gives undefined for an empty string': (inner) => ({
       async read(key) {
         const row = await inner.read(key);
@@ -121,24 +119,20 @@ const BROKEN: Record<string, Record<string, Break>> = {
         inner.write(key, value, (inner.rows.get(key)?.expiresAt ?? NOW + ttl) - NOW, order),
     }),
   },
-  'gives a lock to one, until it is released': {
+  'gives a lock to one of 50 that ask at once, until it is released': {
+    'releases the lock of a deleted key': (inner) => ({
+      async delete(key) {
+        await inner.delete(key);
+        inner.locks.delete(key);
+      },
+    }),
     'gives a lock to everybody': () => ({ lock: async () => async () => {} }),
-  },
-  'gives a lock to one of 50 that ask at once': {
     'reads first and locks then': ({ locks }, clock) => ({
       async lock(key, ttl) {
         if ((locks.get(key) ?? 0) > clock()) return undefined;
         await Promise.resolve();
         locks.set(key, clock() + ttl);
         return async () => void locks.delete(key);
-      },
-    }),
-  },
-  'keeps locks apart from rows and each other': {
-    'releases the lock of a deleted key': (inner) => ({
-      async delete(key) {
-        await inner.delete(key);
-        inner.locks.delete(key);
       },
     }),
   },
@@ -149,7 +143,13 @@ const BROKEN: Record<string, Record<string, Break>> = {
     }),
     'locks for ever': (inner) => ({ lock: (key) => inner.lock(key, Infinity) }),
   },
-  'publishes a message to every process, unchanged': {
+  'publishes each message to all subscriptions, until their end': {
+    'goes on after the end of a subscription': (inner) => ({
+      async subscribe(...given) {
+        await inner.subscribe(...given);
+        return async () => {};
+      },
+    }),
     'cuts messages at 64': withMessages((message) => message.slice(0, 64)),
     'drops an empty message': (inner) => ({
       publish: async (message) => (message ? inner.publish(message) : undefined),
@@ -158,26 +158,7 @@ const BROKEN: Record<string, Record<string, Break>> = {
       subscribe: (onMessage) => inner.subscribe(onMessage, () => {}),
     }),
   },
-  'ends one subscription and no other': {
-    'goes on after the end of a subscription': (inner) => ({
-      async subscribe(...given) {
-        await inner.subscribe(...given);
-        return async () => {};
-      },
-    }),
-  },
-  'gives all processes one time, which never goes back': {
-    'gives a time that goes back': (inner) => {
-      let reads = 0;
-      return {
-        async read(key) {
-          const row = await inner.read(key);
-          return { ...row, now: row.now - reads++ * 10 };
-        },
-      };
-    },
-  },
-  'counts the time in microseconds': {
+  'gives all processes one time in microseconds, which never goes back': {
     'gives milliseconds': (inner) => ({
       async read(key) {
         const row = await inner.read(key);
@@ -187,6 +168,15 @@ const BROKEN: Record<string, Record<string, Break>> = {
     'gives one time': (inner) => ({
       read: async (key) => ({ ...(await inner.read(key)), now: 1 }),
     }),
+    'gives a time that goes back': (inner) => {
+      let reads = 0;
+      return {
+        async read(key) {
+          const row = await inner.read(key);
+          return { ...row, now: row.now - reads++ * 10 };
+        },
+      };
+    },
   },
 };
 
