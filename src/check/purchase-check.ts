@@ -1,8 +1,8 @@
 import { InFlight } from '../cache/in-flight.js';
 import type { KeyApi } from '../clients/key-api.js';
-import { isOutage } from '../clients/outage.js';
 import { checkSignal, ignoreRejection } from '../deadline.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
+import { isOutage } from '../http/http-client.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import {
   isBlank,

@@ -1,6 +1,6 @@
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { type ClientOptions, checkCallOptions, clientSettings } from '../http/client-options.js';
+import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import {
@@ -45,8 +45,6 @@ export const AUTHORIZE = '/api/authorize';
 export const GET_USER_INFO = '/api/get_user_info';
 
 const HOUR = 3_600_000;
-/** An auth_key comes in a URL; a longer one is refused without a request. */
-const MAX_AUTH_KEY_LENGTH = 2048;
 
 /** Client of the login API, version 1.1. */
 export class LoginApi {
@@ -78,7 +76,6 @@ export class LoginApi {
       path: OAUTH,
       ...encode({ app_id: this.#appId }, 'query'),
       repeatable: true,
-      isVisitors: false,
       parse: (response) => {
         if (isTransient(response.status)) throw unusable(response);
         return true;
@@ -102,12 +99,7 @@ export class LoginApi {
    * `unexpected_response`.
    */
   async exchange(authKey: string, options: LoginCallOptions = {}): Promise<AccessToken> {
-    checkCallOptions('LoginApi', options);
-    if (
-      typeof authKey !== 'string' ||
-      authKey.trim() === '' ||
-      authKey.length > MAX_AUTH_KEY_LENGTH
-    ) {
+    if (typeof authKey !== 'string' || authKey.trim() === '') {
       throw new MarketgateError(
         'auth_key_rejected',
         'auth_key must be a non-empty string, as it came in the query of the callback; the visitor must log in again',
@@ -123,7 +115,6 @@ export class LoginApi {
         path: AUTHORIZE,
         ...encode(fields, isGet ? 'query' : 'form'),
         repeatable: false,
-        isVisitors: true,
         parse: (response) => parseToken(response, secrets),
       },
       options,
@@ -138,7 +129,6 @@ export class LoginApi {
    * accept it; `login_failed` when the account no longer exists; `service_unavailable`; `unexpected_response`.
    */
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
-    checkCallOptions('LoginApi', options);
     const value = this.#valueOf(token);
     const onDrift: OnDrift = (drift) =>
       reportDrift(this, { endpoint: GET_USER_INFO, ...drift }, this.clock);
@@ -149,7 +139,6 @@ export class LoginApi {
         path: GET_USER_INFO,
         ...encode({ access_token: value }, 'query'),
         repeatable: true,
-        isVisitors: true,
         parse: (response) => parseUser(response, secrets, onDrift),
       },
       options,

@@ -6,7 +6,7 @@ import {
   MarketgateError,
 } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isOutage } from '../../../src/clients/outage.js';
+import { isOutage } from '../../../src/http/http-client.js';
 import { ACCOUNT, ITEMS, VALIDATION } from '../../support/key-api-service.js';
 import type { ServiceRequest } from '../../support/service-in-memory.js';
 import { KEY } from '../../support/wire.js';
