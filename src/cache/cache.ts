@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { checkSignal } from '../deadline.js';
+import { checkSignal, type Ending } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { noteUnreadable } from '../model/fields.js';
@@ -50,7 +50,7 @@ export interface CallOptions {
 /** Options of one request to the service. */
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
-  readonly signal: AbortSignal;
+  readonly signal: Ending;
   /** Whether a positive answer is known, which a negative one would invalidate. */
   readonly hadPositive: boolean;
   /** Milliseconds of the call that have elapsed. */
@@ -234,7 +234,7 @@ export class Cache<T extends object> {
   /** The newest lookup of this spelling, unless it was aborted or its answer will not be served. */
   #joinable(spelling: string): Lookup<T> | undefined {
     const lookup = this.#lookups.get(spelling);
-    if (lookup === undefined || lookup.signal.aborted) return undefined;
+    if (lookup === undefined || lookup.aborted) return undefined;
     const subject = this.#subject(spelling.toLowerCase());
     return this.#parts.orders.isInvalid(subject, lookup.order ?? Number.POSITIVE_INFINITY)
       ? undefined
@@ -310,8 +310,7 @@ export class Cache<T extends object> {
     found?: Found<Answer<T>>,
   ): Promise<Answer<T> | undefined> {
     const { request, isNegative, isRevocable = false, orders, clock, sharedTier } = this.#parts;
-    const { signal } = lookup;
-    signal.throwIfAborted();
+    lookup.throwIfAborted();
     const key = spelling.toLowerCase();
     const subject = this.#subject(key);
     const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
@@ -323,7 +322,7 @@ export class Cache<T extends object> {
     let value: T | null = null;
     let refusal: unknown;
     try {
-      value = await request(spelling, { signal, hadPositive, elapsed });
+      value = await request(spelling, { signal: lookup, hadPositive, elapsed });
     } catch (error) {
       if (!isNegative?.(error)) throw error;
       refusal = error;

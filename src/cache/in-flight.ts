@@ -1,31 +1,21 @@
-import { onAbort } from '../deadline.js';
+import { Ending, onAbort } from '../deadline.js';
 
 /**
  * A request in progress that several callers wait for. A caller's abort does not fail the others. The request
  * is aborted when the last caller has left.
  */
-export class InFlight<T> {
-  readonly #controller = new AbortController();
+export class InFlight<T> extends Ending {
   readonly #answer: Promise<T>;
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
 
   /** @param onEnd - called when the request has ended, also when no caller waits any more. */
   constructor(request: (self: InFlight<T>) => Promise<T>, onEnd: () => void) {
+    super();
     // Begins in a microtask, when its owner has registered it.
     this.#answer = Promise.resolve(this).then(request);
     // This also handles the rejection when every caller has left.
     void this.#answer.then(onEnd, onEnd);
-  }
-
-  /** Aborted when the last caller has left, or by {@link abort}. The request ends with it. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** Ends the request for all its callers. */
-  abort(reason: unknown): void {
-    this.#controller.abort(reason);
   }
 
   /** Waits for the answer. Rejects with the signal's reason when that is aborted first. */

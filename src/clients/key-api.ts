@@ -278,12 +278,12 @@ export class KeyApi {
   ): HttpRequest<T | null> {
     const { what, method, path, parameter } = endpoint;
     const secrets = parameter === 'purchase_code' ? [apiKey, value] : [apiKey];
-    const parameters = { api_key: apiKey, ...(parameter && { [parameter]: value }) };
+    const parameters = parameter ? { api_key: apiKey, [parameter]: value } : { api_key: apiKey };
     const onDrift: OnDrift = (drift) => reportDrift(this, { endpoint: path, ...drift }, this.clock);
     return {
       method,
       path,
-      ...encode(parameters, method === 'GET' ? 'query' : this.#encoding),
+      parameters: encode(parameters, method === 'GET' ? 'query' : this.#encoding),
       // No endpoint changes anything, also not the POST of purchases/validation.
       repeatable: true,
       parse: (response) => {

@@ -74,7 +74,7 @@ export class LoginApi {
     const probe: HttpRequest<true> = {
       method: 'GET',
       path: OAUTH,
-      ...encode({ app_id: this.#appId }, 'query'),
+      parameters: encode({ app_id: this.#appId }, 'query'),
       repeatable: true,
       parse: (response) => {
         if (isTransient(response.status)) throw unusable(response);
@@ -113,7 +113,7 @@ export class LoginApi {
       {
         method: isGet ? 'GET' : 'POST',
         path: AUTHORIZE,
-        ...encode(fields, isGet ? 'query' : 'form'),
+        parameters: encode(fields, isGet ? 'query' : 'form'),
         repeatable: false,
         parse: (response) => parseToken(response, secrets),
       },
@@ -137,7 +137,7 @@ export class LoginApi {
       {
         method: 'GET',
         path: GET_USER_INFO,
-        ...encode({ access_token: value }, 'query'),
+        parameters: encode({ access_token: value }, 'query'),
         repeatable: true,
         parse: (response) => parseUser(response, secrets, onDrift),
       },

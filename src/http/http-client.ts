@@ -1,4 +1,4 @@
-import { checkSignal, Deadline } from '../deadline.js';
+import { checkSignal, Deadline, type Ending } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
@@ -12,7 +12,7 @@ export interface HttpRequest<T> extends WireRequest {
 }
 
 export interface HttpCallOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | Ending;
   /** Milliseconds of the timeout that have elapsed. */
   readonly elapsed?: number;
 }
@@ -190,13 +190,13 @@ export class HttpClient {
   }
 
   /** Closes the gate if the service asked for a backoff; the error then has its `retryAfter`. */
-  #parse<T>(request: HttpRequest<T>, { status, retryAfter, date, body }: WireResponse): T {
+  #parse<T>(request: HttpRequest<T>, { status, header, body }: WireResponse): T {
     try {
-      return request.parse({ name: nameOf(request), status, ...parseJson(body) });
+      return request.parse(parseJson(nameOf(request), status, body));
     } catch (error) {
       // By the service's own clock, which can be minutes from this one.
-      const now = Date.parse(date ?? '') || this.settings.clock();
-      const seconds = parseRetryAfter(retryAfter, now);
+      const now = Date.parse(header('date') ?? '') || this.settings.clock();
+      const seconds = parseRetryAfter(header('retry-after'), now);
       const isBackoff = status === 429 || (isTransient(status) && seconds !== undefined);
       if (!isBackoff || !isMarketgateError(error)) throw error;
       throw withRetryAfter(error, this.#gate.close(seconds));

@@ -14,13 +14,13 @@ export interface JsonResponse {
 }
 
 /** Parses a body as JSON. Text before the JSON is not skipped: what follows a PHP warning can be cut or altered. */
-export function parseJson(body: Buffer): Pick<JsonResponse, 'value' | 'found'> {
+export function parseJson(name: string, status: number, body: Buffer): JsonResponse {
   // `trimStart` also removes the byte order mark.
   const text = body.toString().trimStart();
   try {
-    return { value: JSON.parse(text) };
+    return { name, status, value: JSON.parse(text) };
   } catch {
-    return { found: describe(text) };
+    return { name, status, found: describe(text) };
   }
 }
 

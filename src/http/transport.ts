@@ -12,13 +12,18 @@ declare const __MARKETGATE_VERSION__: string | undefined;
 export const PACKAGE_VERSION =
   typeof __MARKETGATE_VERSION__ === 'string' ? __MARKETGATE_VERSION__ : 'development';
 
+/** The query or the body that carries the parameters of a request. */
+interface Encoded {
+  readonly query?: string;
+  readonly body?: string;
+  readonly contentType?: string;
+}
+
 export interface WireRequest {
   readonly method: 'GET' | 'POST';
   /** The endpoint's path, as in the specification. Errors name it; they never name the query. */
   readonly path: string;
-  readonly query?: string;
-  readonly body?: string;
-  readonly contentType?: string;
+  readonly parameters: Encoded;
   /** Whether it can be sent again safely. */
   readonly repeatable: boolean;
 }
@@ -26,11 +31,10 @@ export interface WireRequest {
 export const nameOf = (request: Pick<WireRequest, 'method' | 'path'>): string =>
   `${request.method} ${request.path}`;
 
-/** The query or the body that carries the parameters of a request. */
 export function encode(
   parameters: Readonly<Record<string, string>>,
   encoding: 'form' | 'json' | 'query',
-): Pick<WireRequest, 'query' | 'body' | 'contentType'> {
+): Encoded {
   if (encoding === 'json') {
     return { body: JSON.stringify(parameters), contentType: 'application/json' };
   }
@@ -41,9 +45,7 @@ export function encode(
 
 export interface WireResponse {
   readonly status: number;
-  /** The headers `Retry-After` and `Date`. */
-  readonly retryAfter: string | undefined;
-  readonly date: string | undefined;
+  readonly header: (name: string) => string | undefined;
   readonly body: Buffer;
 }
 
@@ -92,7 +94,8 @@ export class Transport {
    * refused (a redirect, too large).
    */
   async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
-    const { method, path, query, body = null, contentType, repeatable } = request;
+    const { method, path, repeatable } = request;
+    const { query, body = null, contentType } = request.parameters;
     const { url, maxResponseBytes } = this.settings;
     const name = nameOf(request);
     const target = `${url.basePath}${path}${query ? `?${query}` : ''}`;
@@ -113,7 +116,7 @@ export class Transport {
         const limit = `${maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`;
         throw refused(name, `the answer is larger than ${limit}`);
       }
-      return { status, retryAfter: header('retry-after'), date: header('date'), body: bytes };
+      return { status, header, body: bytes };
     } catch (error) {
       deadline.throwIfAborted();
       throw error instanceof MarketgateError ? error : networkFailure(name, url.origin, error);
@@ -145,29 +148,33 @@ async function openOwn(origin: string, timeout: number): Promise<Dispatcher | un
   return proxyEnv === undefined ? new Pool(origin, options) : new EnvHttpProxyAgent(options);
 }
 
-/** The timeouts of undici, in whose place is the deadline of the call, and a redirect interceptor of the dispatcher. */
-const TURNED_OFF = { headersTimeout: 0, bodyTimeout: 0, maxRedirections: 0 };
-const NO_RETRIES = { retryOptions: { maxRetries: 0, statusCodes: [] } };
-
 /** The status where a redirect was followed, or its status is hidden. */
 const REDIRECT = 302;
 
+const NO_RETRIES = { maxRetries: 0, statusCodes: [] };
+
 function byUndici(dispatcher: Dispatcher): Send {
-  return async (origin, path, init, { deadline: signal, repeatable }) => {
-    const options = {
+  return async (origin, path, { method, headers, body }, { deadline: signal, repeatable }) => {
+    const request = {
       origin,
       path,
-      ...init,
-      ...TURNED_OFF,
-      ...(!repeatable && NO_RETRIES),
-      signal,
-    };
-    const { statusCode, headers, body, context } = await dispatcher.request(options);
-    const { history = [] } = Object(context) as { history?: readonly unknown[] };
-    return {
-      status: history.length > 0 ? REDIRECT : statusCode,
-      header: (name) => [headers[name]].flat()[0],
+      method,
+      headers,
       body,
+      signal,
+      // The deadline of the call is in their place.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // Of undici's interceptors, where the app has composed them.
+      maxRedirections: 0,
+      retryOptions: repeatable ? undefined : NO_RETRIES,
+    };
+    const response = await dispatcher.request(request);
+    const { history = [] } = Object(response.context) as { history?: readonly unknown[] };
+    return {
+      status: history.length > 0 ? REDIRECT : response.statusCode,
+      header: (name) => [response.headers[name]].flat()[0],
+      body: response.body,
     };
   };
 }
