@@ -96,10 +96,9 @@ export class KeyApi {
     this.#apiKey = apiKeySource(options.apiKey);
     const cache = checkCacheOptions(me, options.cache);
     // The probe is the request that no visitor has a say in.
-    this.#http = new HttpClient(settings, async () =>
-      this.#request(accountDetails, NO_PARAMETER, await this.#apiKey()),
-    );
-    this.#keyCheck = new KeyCheck(settings.timer, (apiKey) => this.#checkKey(apiKey));
+    const account = (apiKey: string) => this.#request(accountDetails, NO_PARAMETER, apiKey);
+    this.#http = new HttpClient(settings, async () => account(await this.#apiKey()));
+    this.#keyCheck = new KeyCheck(settings.timer, (apiKey) => this.#http.call(account(apiKey), {}));
     if (cache === false) return;
     const { limits, shared, secret, scope } = cache;
     const { url, timeout, timer } = settings;
@@ -122,21 +121,13 @@ export class KeyApi {
    * @throws MarketgateError `api_key_rejected` when the service does not know the key.
    */
   async getAccount(options: CallOptions = {}): Promise<Account> {
-    const cache = this.#caches?.account;
-    const account = cache
-      ? await cache.get(NO_PARAMETER, options)
-      : await this.#ask(accountDetails, NO_PARAMETER, options);
     // The negative answer of this endpoint is an exception.
-    return account as Account;
+    return (await this.#get(accountDetails, NO_PARAMETER, options)) as Account;
   }
 
   /** The whole catalogue, newest first (items/all). `[]` when the service says that it has none. */
   async listItems(options: CallOptions = {}): Promise<readonly Item[]> {
-    const cache = this.#caches?.items;
-    const items = cache
-      ? await cache.get(NO_PARAMETER, options)
-      : await this.#ask(itemsAll, NO_PARAMETER, options);
-    return items ?? [];
+    return (await this.#get(itemsAll, NO_PARAMETER, options)) ?? [];
   }
 
   /**
@@ -188,8 +179,7 @@ export class KeyApi {
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
     const plain = plainCode(code);
     if (!isPurchaseCode(plain, this.codePattern)) return null;
-    const cache = this.#caches?.purchase;
-    return cache ? cache.get(plain, options) : this.#ask(purchasesValidation, plain, options);
+    return this.#get(purchasesValidation, plain, options);
   }
 
   /**
@@ -228,6 +218,11 @@ export class KeyApi {
     await this.#http.close();
   }
 
+  #get<T extends object>(endpoint: Endpoint<T>, value: string, options: CallOptions) {
+    const cache = this.#caches?.[endpoint.what] as Cache<T> | undefined;
+    return cache ? cache.get(value, options) : this.#ask(endpoint, value, options);
+  }
+
   /**
    * Asks the service with the current api_key. A negative answer counts only once the service is known to
    * know the key. An answer that blames the key is `api_key_rejected` once account/details rejects it too.
@@ -261,13 +256,6 @@ export class KeyApi {
       if (answer === null) await confirm();
       return answer;
     });
-  }
-
-  /** Asks for the account, to see whether the service knows the key. */
-  #checkKey(apiKey: string): Promise<unknown> {
-    return this.#http.within(nameOf(accountDetails), {}, (deadline) =>
-      this.#http.send(this.#request(accountDetails, NO_PARAMETER, apiKey), deadline),
-    );
   }
 
   #request<T>(

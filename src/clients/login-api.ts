@@ -10,7 +10,7 @@ import {
   saysError,
   unusable,
 } from '../http/response.js';
-import { encode, nameOf } from '../http/transport.js';
+import { encode } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
 import { type UserInfo, userInfoSchema } from '../model/user-info.js';
@@ -109,7 +109,7 @@ export class LoginApi {
     const isGet = this.#authorizeMethod === 'get';
     const issuedAt = this.clock();
     const secrets = [this.#appSecret, authKey];
-    const value = await this.#send(
+    const value = await this.#http.call(
       {
         method: isGet ? 'GET' : 'POST',
         path: AUTHORIZE,
@@ -133,7 +133,7 @@ export class LoginApi {
     const onDrift: OnDrift = (drift) =>
       reportDrift(this, { endpoint: GET_USER_INFO, ...drift }, this.clock);
     const secrets = [value, this.#appSecret];
-    return this.#send(
+    return this.#http.call(
       {
         method: 'GET',
         path: GET_USER_INFO,
@@ -165,12 +165,6 @@ export class LoginApi {
     throw new MarketgateError(
       'access_token_expired',
       `the access_token has expired (it lives ${this.#tokenLifetime / 60_000} minutes); the visitor must log in again`,
-    );
-  }
-
-  #send<T>(request: HttpRequest<T>, { signal }: LoginCallOptions): Promise<T> {
-    return this.#http.within(nameOf(request), { signal }, (deadline) =>
-      this.#http.send(request, deadline),
     );
   }
 }

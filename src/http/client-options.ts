@@ -66,16 +66,6 @@ export interface ClientOptions {
   clock?: (() => number) | undefined;
 }
 
-const COMMON_NAMES = [
-  'timeout',
-  'maxResponseBytes',
-  'retries',
-  'allowInsecure',
-  'dispatcher',
-  'fetch',
-  'clock',
-] as const satisfies readonly (keyof ClientOptions)[];
-
 const DEFAULT_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -90,7 +80,16 @@ export function clientSettings<T extends ClientOptions>(
   urlName: keyof T & string,
   names: readonly (keyof T & string)[],
 ) {
-  const given = knownOptions(owner, options, [urlName, ...names, ...COMMON_NAMES]);
+  const common = [
+    'timeout',
+    'maxResponseBytes',
+    'retries',
+    'allowInsecure',
+    'dispatcher',
+    'fetch',
+    'clock',
+  ] as const;
+  const given = knownOptions(owner, options, [urlName, ...names, ...common]);
   const { dispatcher, maxResponseBytes: most } = given;
   const timeout = positiveOption(owner, 'timeout', given.timeout, 10_000, 'milliseconds');
   const clock = functionOption(owner, 'clock', given.clock);

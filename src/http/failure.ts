@@ -1,27 +1,17 @@
 import { MarketgateError } from '../errors.js';
 
 /** What the codes of Node.js and undici mean. */
-const IN_WORDS: Record<string, string> = {
-  UNKNOWN: 'the request failed',
-  ECONNREFUSED: 'the connection was refused',
-  ECONNRESET: 'the connection was cut',
-  EPIPE: 'the connection was cut',
-  UND_ERR_SOCKET: 'the connection was cut',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was cut off',
-  HTTP_PARSER_ERROR: 'the answer is not valid HTTP/1.1',
-  ENOTFOUND: 'the host name is unknown',
-  EAI_AGAIN: 'the host name could not be looked up',
-  ETIMEDOUT: 'the connection timed out',
-  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
-  EPROTO: 'the port does not speak TLS',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
-};
+const IN_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^UNKNOWN$/, 'the request failed'],
+  [/^ECONNREFUSED$/, 'the connection was refused'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was cut'],
+  [/MISMATCH$/, 'the answer was cut off'],
+  [/^HTTP_PARSER_ERROR$/, 'the answer is not valid HTTP/1.1'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'the host name is unknown, or could not be looked up'],
+  [/TIME(D|_)?OUT$/, 'the connection timed out'],
+  [/^(EPROTO|ERR_SSL_)/, 'the port does not speak TLS'],
+  [/CERT|SIGNATURE/, 'its certificate is not accepted'],
+];
 
 /**
  * A network error reduced to its code and what that means. The original can contain bytes of the response, or the URL
@@ -35,7 +25,7 @@ export class NetworkFailure extends Error {
     // undici's parser errors have no code.
     const isParser = Object(error).name === 'HTTPParserError';
     const code = isParser ? 'HTTP_PARSER_ERROR' : codeOf(error);
-    super(IN_WORDS[code] ?? code);
+    super(IN_WORDS.find(([pattern]) => pattern.test(code))?.[1] ?? code);
     this.code = code;
   }
 }

@@ -82,6 +82,11 @@ export class HttpClient {
     }
   }
 
+  /** Runs a call of one request. */
+  call<T>(request: HttpRequest<T>, options: HttpCallOptions): Promise<T> {
+    return this.within(nameOf(request), options, (deadline) => this.send(request, deadline));
+  }
+
   /**
    * Sends the request, with retries where they are safe, and parses the response.
    * @throws MarketgateError, or the reason of the caller's aborted signal.
