@@ -2,6 +2,7 @@ import { Cache, type CacheParts, type CallOptions, type Positive } from '../cach
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
+import { checkSignal } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
@@ -141,7 +142,8 @@ export class KeyApi {
     const key = String(number);
     if (!this.#caches) return this.#ask(itemsItem, key, options);
     const { items, item } = this.#caches;
-    const { fresh, onCached } = options;
+    const { signal, fresh, onCached } = options;
+    if (signal !== undefined) checkSignal(signal);
     const known = fresh ? undefined : this.peekItem(number);
     if (known !== undefined) {
       onCached?.();
@@ -199,7 +201,8 @@ export class KeyApi {
    */
   async invalidate(code?: string): Promise<void> {
     if (code !== undefined) {
-      await this.#caches?.purchase.invalidate(plainCode(code));
+      const plain = plainCode(code);
+      await this.#caches?.purchase.invalidate(plain);
       return;
     }
     const upTo = this.#orders.now();

@@ -10,7 +10,10 @@ const IN_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'the host name is unknown, or could not be looked up'],
   [/TIME(D|_)?OUT$/, 'the connection timed out'],
   [/^(EPROTO|ERR_SSL_)/, 'the port does not speak TLS'],
-  [/CERT|SIGNATURE/, 'its certificate is not accepted'],
+  [/^CERT_HAS_EXPIRED$/, 'its certificate has expired'],
+  [/SELF_SIGNED/, 'its certificate is self-signed'],
+  [/ALTNAME/, 'its certificate is for another host'],
+  [/^UNABLE_TO_VERIFY/, 'its certificate cannot be verified'],
 ];
 
 /**

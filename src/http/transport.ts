@@ -5,6 +5,7 @@ import { MarketgateError } from '../errors.js';
 import type { ClientSettings, FetchLike } from './client-options.js';
 import { networkFailure } from './failure.js';
 import { MAX_REQUESTS } from './gates.js';
+import { isTransient } from './response.js';
 
 declare const __MARKETGATE_VERSION__: string | undefined;
 
@@ -112,11 +113,12 @@ export class Transport {
           'was redirected, and redirects are never followed; check the URL that was configured',
         );
       }
-      if (bytes === undefined) {
+      // Where the service failed, its status and `Retry-After` are all that counts.
+      if (bytes === undefined && !isTransient(status)) {
         const limit = `${maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`;
         throw refused(name, `the answer is larger than ${limit}`);
       }
-      return { status, header, body: bytes };
+      return { status, header, body: bytes ?? Buffer.alloc(0) };
     } catch (error) {
       deadline.throwIfAborted();
       throw error instanceof MarketgateError ? error : networkFailure(name, url.origin, error);
