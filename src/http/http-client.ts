@@ -195,13 +195,13 @@ export class HttpClient {
   }
 
   /** Closes the gate if the service asked for a backoff; the error then has its `retryAfter`. */
-  #parse<T>(request: HttpRequest<T>, { status, header, body }: WireResponse): T {
+  #parse<T>(request: HttpRequest<T>, { status, retryAfter, date, body }: WireResponse): T {
     try {
       return request.parse(parseJson(nameOf(request), status, body));
     } catch (error) {
       // By the service's own clock, which can be minutes from this one.
-      const now = Date.parse(header('date') ?? '') || this.settings.clock();
-      const seconds = parseRetryAfter(header('retry-after'), now);
+      const now = Date.parse(date ?? '') || this.settings.clock();
+      const seconds = parseRetryAfter(retryAfter, now);
       const isBackoff = status === 429 || (isTransient(status) && seconds !== undefined);
       if (!isBackoff || !isMarketgateError(error)) throw error;
       throw withRetryAfter(error, this.#gate.close(seconds));

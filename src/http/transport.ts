@@ -44,9 +44,15 @@ export function encode(
   return { body: text, contentType: 'application/x-www-form-urlencoded' };
 }
 
-export interface WireResponse {
+/** The head of a response. */
+interface Head {
   readonly status: number;
-  readonly header: (name: string) => string | undefined;
+  /** The headers `Retry-After` and `Date`. */
+  readonly retryAfter: string | undefined;
+  readonly date: string | undefined;
+}
+
+export interface WireResponse extends Head {
   readonly body: Buffer;
 }
 
@@ -59,9 +65,7 @@ const HEADERS = {
 };
 
 /** A response whose body has not been read. */
-interface Received {
-  readonly status: number;
-  readonly header: (name: string) => string | undefined;
+interface Received extends Head {
   /** Leaving the iteration ends the request. */
   readonly body: AsyncIterable<Uint8Array> | null;
 }
@@ -105,7 +109,7 @@ export class Transport {
       const send = await this.#send;
       deadline.throwIfAborted();
       const sending = send(url.origin, target, { method, headers, body }, { deadline, repeatable });
-      const { status, header, body: received } = await deadline.race(sending);
+      const { status, retryAfter, date, body: received } = await deadline.race(sending);
       const bytes = await deadline.race(readBody(received, maxResponseBytes));
       if (status >= 300 && status < 400) {
         throw refused(
@@ -118,7 +122,7 @@ export class Transport {
         const limit = `${maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`;
         throw refused(name, `the answer is larger than ${limit}`);
       }
-      return { status, header, body: bytes ?? Buffer.alloc(0) };
+      return { status, retryAfter, date, body: bytes ?? Buffer.alloc(0) };
     } catch (error) {
       deadline.throwIfAborted();
       throw error instanceof MarketgateError ? error : networkFailure(name, url.origin, error);
@@ -175,11 +179,15 @@ function byUndici(dispatcher: Dispatcher): Send {
     const { history = [] } = Object(response.context) as { history?: readonly unknown[] };
     return {
       status: history.length > 0 ? REDIRECT : response.statusCode,
-      header: (name) => [response.headers[name]].flat()[0],
+      retryAfter: first(response.headers['retry-after']),
+      date: first(response.headers.date),
       body: response.body,
     };
   };
 }
+
+const first = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;
 
 const byFetch =
   (fetch: FetchLike): Send =>
@@ -189,7 +197,8 @@ const byFetch =
     const isRedirect = response.redirected || response.type === 'opaqueredirect';
     return {
       status: isRedirect ? REDIRECT : response.status,
-      header: (name) => response.headers.get(name) ?? undefined,
+      retryAfter: response.headers.get('retry-after') ?? undefined,
+      date: response.headers.get('date') ?? undefined,
       body: response.body as AsyncIterable<Uint8Array> | null,
     };
   };
