@@ -84,13 +84,7 @@ export {
   requirePurchase,
 } from './express/purchase-guard.js';
 export { returnTo } from './express/return-to.js';
-export type {
-  ClientOptions,
-  DispatcherLike,
-  FetchLike,
-  FetchLikeInit,
-  FetchLikeResponse,
-} from './http/client-options.js';
+export type { ClientOptions, DispatcherLike, FetchLike } from './http/client-options.js';
 export type { AccessToken } from './model/access-token.js';
 export type { Account, AccountProfile } from './model/account.js';
 export type { Item, ItemMedia, ItemPrice } from './model/item.js';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { checkSignal } from '../deadline.js';
+import { checkSignal, type Ending } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { deepFreeze, noteUnreadable } from '../model/fields.js';
@@ -48,7 +48,7 @@ export interface CallOptions {
 /** Options of one request to the service. */
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
-  readonly signal: AbortSignal;
+  readonly signal: Ending;
   /** Whether a positive answer is known, which a negative one would invalidate. */
   readonly hadPositive: boolean;
   /** Milliseconds of the call that have elapsed. */
@@ -214,7 +214,7 @@ export class Cache<T extends object> {
   /** The newest lookup of this spelling, unless it was aborted or its answer will not be served. */
   #joinable(spelling: string): Lookup<T> | undefined {
     const lookup = this.#lookups.get(spelling);
-    if (lookup === undefined || lookup.signal.aborted) return undefined;
+    if (lookup === undefined || lookup.aborted) return undefined;
     const order = lookup.order ?? Number.POSITIVE_INFINITY;
     return this.#isInvalid(spelling, order) ? undefined : lookup;
   }
@@ -281,8 +281,7 @@ export class Cache<T extends object> {
     found?: Found<Answer<T>>,
   ): Promise<Answer<T> | undefined> {
     const { request, isRevocable = false, orders, clock, sharedTier } = this.parts;
-    const { signal } = lookup;
-    signal.throwIfAborted();
+    lookup.throwIfAborted();
     const key = spelling.toLowerCase();
     const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
     const time = orders.begin(found?.now !== undefined);
@@ -290,7 +289,7 @@ export class Cache<T extends object> {
     const elapsed = performance.now() - begun;
     lookup.source = 'service';
     lookup.order = time.order;
-    const value = await request(spelling, { signal, hadPositive, elapsed });
+    const value = await request(spelling, { signal: lookup, hadPositive, elapsed });
     const order = value === null ? orders.ofNegative(time) : time.order;
     const later = this.#positive.peek(key);
     if (later !== undefined && later.order > order) {

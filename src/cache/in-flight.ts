@@ -1,19 +1,17 @@
-import { onAbort } from '../deadline.js';
+import { Ending, onAbort } from '../deadline.js';
 
 /**
  * A request in progress that several callers wait for. A caller's abort does not fail the others. The request
  * is aborted when the last caller has left.
  */
-export class InFlight<T> {
-  readonly #controller = new AbortController();
-  /** Aborted when the last caller has left. The request ends with it. */
-  readonly signal: AbortSignal = this.#controller.signal;
+export class InFlight<T> extends Ending {
   readonly #answer: Promise<T>;
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
 
   /** @param onEnd - called when the request has ended, also when no caller waits any more. */
   constructor(request: (self: InFlight<T>) => Promise<T>, onEnd: () => void) {
+    super();
     // Begins in a microtask, when its owner has registered it.
     this.#answer = Promise.resolve(this).then(request);
     // This also handles the rejection when every caller has left.
@@ -31,7 +29,7 @@ export class InFlight<T> {
       const stop = onAbort(signal, () => {
         this.#callers--;
         reject(signal.reason);
-        if (this.#callers === 0) this.#controller.abort(signal.reason);
+        if (this.#callers === 0) this.abort(signal.reason);
       });
       this.#answer.then(resolve, reject).finally(stop);
     });

@@ -1,8 +1,8 @@
 import type { Request } from 'express';
-import { isServing } from '../clients/outage.js';
 import { MAX_TIMER_DELAY, withTimeout } from '../deadline.js';
 import { reportDrift, warnOnce } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
+import { isServing } from '../http/http-client.js';
 import { knownOptions, shapedOption } from '../options.js';
 import {
   type AttemptCount,

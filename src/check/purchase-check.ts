@@ -1,7 +1,7 @@
 import type { KeyApi } from '../clients/key-api.js';
-import { isOutage } from '../clients/outage.js';
 import { checkSignal } from '../deadline.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
+import { isOutage } from '../http/http-client.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import {
   isBlank,

@@ -1,32 +1,27 @@
-import {
-  Cache,
-  type CacheParts,
-  type CallOptions,
-  type Positive,
-  type RequestOptions,
-} from '../cache/cache.js';
+import { Cache, type CacheParts, type CallOptions, type Positive } from '../cache/cache.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import { checkSignal, type Deadline } from '../deadline.js';
+import { checkSignal } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
-import { MarketgateError } from '../errors.js';
-import { type ClientOptions, checkCallOptions, clientSettings } from '../http/client-options.js';
+import { isMarketgateError, MarketgateError } from '../errors.js';
+import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
+import type { JsonResponse } from '../http/response.js';
 import { encode, nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
-import { unreadableIn } from '../model/fields.js';
+import { type OnDrift, unreadableIn } from '../model/fields.js';
 import { type Item, itemId } from '../model/item.js';
 import { isPurchaseCode, type Purchase, requiredCode } from '../model/purchase.js';
 import { choiceOption, ifUnset, patternOption, wrongOption } from '../options.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
 import {
   accountDetails,
+  blamesKey,
   type Endpoint,
   itemsAll,
   itemsItem,
   NO_PARAMETER,
-  type ParseOptions,
   parseKeyAnswer,
   purchasesValidation,
 } from './key-endpoints.js';
@@ -58,10 +53,7 @@ export interface KeyApiOptions extends ClientOptions {
   cache?: CacheOptions | false | undefined;
 }
 
-/** Options of one request, from the cache or, without one, from the caller. */
-type AskOptions = HttpCallOptions & Partial<Pick<RequestOptions, 'hadPositive'>>;
-
-/** The cache of each endpoint. */
+/** The cache of each endpoint, under the endpoint's `what`, by which invalidations name it. */
 interface Caches {
   readonly account: Cache<Account>;
   readonly items: Cache<Item[]>;
@@ -90,8 +82,8 @@ export class KeyApi {
   readonly #sharedTier: SharedTier | undefined;
   readonly #caches: Caches | undefined;
   readonly #orders = new Orders();
-  /** The items of each cached list, by id. */
-  readonly #indexes = new WeakMap<readonly Item[], ReadonlyMap<number, Item>>();
+  /** The items of the list that was last looked into, by id. */
+  #index: { readonly list: readonly Item[]; readonly byId: ReadonlyMap<number, Item> } | undefined;
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: KeyApiOptions) {
@@ -104,9 +96,10 @@ export class KeyApi {
     this.codePattern = patternOption(me, 'codePattern', options.codePattern);
     this.#apiKey = apiKeySource(options.apiKey);
     const cache = checkCacheOptions(me, options.cache);
-    // The probe is the answer that no visitor has a say in.
-    this.#http = new HttpClient(settings, async () => this.#accountRequest(await this.#apiKey()));
-    this.#keyCheck = new KeyCheck(settings.timer, (...given) => this.#checkKey(...given));
+    // The probe is the request that no visitor has a say in.
+    const account = (apiKey: string) => this.#request(accountDetails, NO_PARAMETER, apiKey);
+    this.#http = new HttpClient(settings, async () => account(await this.#apiKey()));
+    this.#keyCheck = new KeyCheck(settings.timer, (apiKey) => this.#http.call(account(apiKey), {}));
     if (cache === false) return;
     const { limits, shared, secret, scope } = cache;
     const { url, timeout, timer } = settings;
@@ -127,23 +120,13 @@ export class KeyApi {
    * @throws MarketgateError `api_key_rejected` when the service does not know the key.
    */
   async getAccount(options: CallOptions = {}): Promise<Account> {
-    checkCallOptions('KeyApi', options);
-    const cache = this.#caches?.account;
-    const account = cache
-      ? await cache.get(NO_PARAMETER, options)
-      : await this.#ask(accountDetails, NO_PARAMETER, options);
     // The negative answer of this endpoint is an exception.
-    return account as Account;
+    return (await this.#get(accountDetails, NO_PARAMETER, options)) as Account;
   }
 
   /** The whole catalogue, newest first (items/all). `[]` when the service says that it has none. */
   async listItems(options: CallOptions = {}): Promise<readonly Item[]> {
-    checkCallOptions('KeyApi', options);
-    const cache = this.#caches?.items;
-    const items = cache
-      ? await cache.get(NO_PARAMETER, options)
-      : await this.#ask(itemsAll, NO_PARAMETER, options);
-    return items ?? [];
+    return (await this.#get(itemsAll, NO_PARAMETER, options)) ?? [];
   }
 
   /**
@@ -153,7 +136,6 @@ export class KeyApi {
    * @throws MarketgateError `item_id_invalid` for any other id, without a request.
    */
   async getItem(id: number | string, options: CallOptions = {}): Promise<Item | null> {
-    checkCallOptions('KeyApi', options);
     const number = itemId(id);
     const key = String(number);
     if (!this.#caches) return this.#ask(itemsItem, key, options);
@@ -195,11 +177,9 @@ export class KeyApi {
    * @throws TypeError when the code is blank or not a string.
    */
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
-    checkCallOptions('KeyApi', options);
     const plain = plainCode(code);
     if (!isPurchaseCode(plain, this.codePattern)) return null;
-    const cache = this.#caches?.purchase;
-    return cache ? cache.get(plain, options) : this.#ask(purchasesValidation, plain, options);
+    return this.#get(purchasesValidation, plain, options);
   }
 
   /**
@@ -234,32 +214,39 @@ export class KeyApi {
     await this.#http.close();
   }
 
+  #get<T extends object>(endpoint: Endpoint<T>, value: string, options: CallOptions) {
+    const cache = this.#caches?.[endpoint.what] as Cache<T> | undefined;
+    return cache ? cache.get(value, options) : this.#ask(endpoint, value, options);
+  }
+
   /**
    * Asks the service with the current api_key. A negative answer counts only once the service is known to
    * know the key. An answer that blames the key is `api_key_rejected` once account/details rejects it too.
    * @param value of the endpoint's parameter.
    */
-  #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
+  #ask<T>(
+    endpoint: Endpoint<T>,
+    value: string,
+    options: HttpCallOptions & { readonly hadPositive?: boolean },
+  ): Promise<T | null> {
     return this.#http.within(nameOf(endpoint), options, async (deadline) => {
       const current = this.#apiKey();
       const apiKey = typeof current === 'string' ? current : await deadline.race(current);
-      let isKeyBlamed = false;
-      const onKeyBlamed = () => {
-        isKeyBlamed = true;
-      };
+      let isBlamed = false;
+      const request = this.#request(endpoint, value, apiKey, (response) => {
+        isBlamed = blamesKey(response);
+      });
       const confirm = () =>
-        deadline.race(
-          this.#keyCheck.confirm(apiKey, options.signal, isKeyBlamed || options.hadPositive),
-        );
+        deadline.race(this.#keyCheck.confirm(apiKey, isBlamed || options.hadPositive));
       let answer: T | null;
       try {
-        const request = this.#request(endpoint, value, apiKey, deadline, onKeyBlamed);
         answer = await this.#http.send(request, deadline);
       } catch (error) {
-        if (!isKeyBlamed) throw error;
-        await confirm().catch((doubt: unknown) => {
-          if (isKeyRejected(doubt) || deadline.aborted) throw doubt;
-        });
+        if (isBlamed && isMarketgateError(error) && error.code === 'service_refused') {
+          await confirm().catch((doubt: unknown) => {
+            if (isKeyRejected(doubt) || deadline.aborted) throw doubt;
+          });
+        }
         throw error;
       }
       if (answer === null) await confirm();
@@ -267,52 +254,33 @@ export class KeyApi {
     });
   }
 
-  /** Asks for the account, to see whether the service knows the key. */
-  async #checkKey(apiKey: string, signal: AbortSignal): Promise<void> {
-    await this.#http.within(nameOf(accountDetails), { signal }, (deadline) =>
-      this.#http.send(this.#accountRequest(apiKey, deadline), deadline),
-    );
-  }
-
-  #accountRequest(apiKey: string, deadline?: Deadline): HttpRequest<Account | null> {
-    return this.#request(accountDetails, NO_PARAMETER, apiKey, deadline);
-  }
-
   #request<T>(
     endpoint: Endpoint<T>,
     value: string,
     apiKey: string,
-    deadline?: Deadline,
-    onKeyBlamed = () => {},
+    onResponse?: (response: JsonResponse) => void,
   ): HttpRequest<T | null> {
-    const { method, path, parameter } = endpoint;
+    const { what, method, path, parameter } = endpoint;
     const secrets = parameter === 'purchase_code' ? [apiKey, value] : [apiKey];
-    const parameters = { api_key: apiKey, ...(parameter && { [parameter]: value }) };
-    const options = {
-      onDrift: (drift) => reportDrift(this, { endpoint: path, ...drift }),
-      freezes: this.#caches !== undefined,
-      deadline,
-      onKeyBlamed,
-    } satisfies ParseOptions;
+    const parameters = parameter ? { api_key: apiKey, [parameter]: value } : { api_key: apiKey };
+    const onDrift: OnDrift = (drift) => reportDrift(this, { endpoint: path, ...drift });
     return {
       method,
       path,
-      ...encode(parameters, method === 'GET' ? 'query' : this.#encoding),
+      parameters: encode(parameters, method === 'GET' ? 'query' : this.#encoding),
       // No endpoint changes anything, also not the POST of purchases/validation.
       repeatable: true,
-      isVisitors: parameter !== undefined,
-      parse: async (response) => {
-        const answer = parseKeyAnswer(endpoint, value, response, secrets, options);
-        if (endpoint.what !== 'account') return answer;
-        // Each answer of account/details says whether the service knows the key.
+      parse: (response) => {
+        onResponse?.(response);
         try {
-          const account = await answer;
-          this.#keyCheck.note(apiKey);
-          return account;
+          const answer = parseKeyAnswer(endpoint, value, response, secrets, onDrift);
+          if (what === 'account') this.#keyCheck.note(apiKey);
+          return answer;
         } catch (error) {
+          if (!isKeyRejected(error)) throw error;
           this.#keyCheck.note(apiKey, error);
           // `getAccount` must not serve the account any more.
-          const subject = isKeyRejected(error) && this.#caches?.account.subject(NO_PARAMETER);
+          const subject = this.#caches?.account.subject(NO_PARAMETER);
           if (subject) this.#orders.invalidate(subject);
           throw error;
         }
@@ -348,12 +316,11 @@ export class KeyApi {
    */
   #inList(id: number, { value: list, order }: Positive<Item[]>): Item | null | undefined {
     if (this.#caches?.item.isAskedSince(String(id), order)) return undefined;
-    let index = this.#indexes.get(list);
-    if (index === undefined) {
-      index = new Map(list.map((item) => [item.id, item]));
-      this.#indexes.set(list, index);
+    if (this.#index?.list !== list) {
+      this.#index = { list, byId: new Map(list.map((item) => [item.id, item])) };
     }
-    return index.get(id) ?? (list.length === 0 || unreadableIn(list) ? undefined : null);
+    const item = this.#index.byId.get(id);
+    return item ?? (list.length === 0 || unreadableIn(list) ? undefined : null);
   }
 }
 

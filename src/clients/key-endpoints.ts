@@ -1,4 +1,3 @@
-import type { Deadline } from '../deadline.js';
 import type { LookupMessage } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { redact } from '../http/failure.js';
@@ -11,7 +10,6 @@ import {
 } from '../http/response.js';
 import { type Account, accountSchema } from '../model/account.js';
 import {
-  deepFreeze,
   isEmptyArray,
   isNumbered,
   isObject,
@@ -24,17 +22,6 @@ import {
 import { type Item, itemSchema } from '../model/item.js';
 import { type Purchase, purchaseSchema } from '../model/purchase.js';
 
-/** Options of {@link parseKeyAnswer}. */
-export interface ParseOptions {
-  readonly onDrift: OnDrift;
-  /** Whether each item of a list is frozen once it is parsed, for the cache. */
-  readonly freezes: boolean;
-  /** Lets other work run between two slices of a long list, and stops parsing when the call has ended. */
-  readonly deadline: Pick<Deadline, 'yield'> | undefined;
-  /** Called when the answer is the documented `msg` of account/details: another endpoint does not know the key. */
-  readonly onKeyBlamed: () => void;
-}
-
 /** One endpoint of the key API (specification: "Endpoints" and "Errors"). */
 export interface Endpoint<T> {
   /** The kind of its answers, as in `marketgate:lookup`. */
@@ -46,10 +33,7 @@ export interface Endpoint<T> {
   /** The documented `msg` of its negative answer. */
   readonly negativeMsg: string;
   /** Parses the payload; `undefined` when the body has none. */
-  payload(
-    body: Body,
-    options: ParseOptions,
-  ): Parsed<T> | undefined | Promise<Parsed<T> | undefined>;
+  payload(body: Body, onDrift: OnDrift): Parsed<T> | undefined;
   /** Whether the payload is about the parameter that was sent. Default: always. */
   isAbout?(value: T, requested: string): boolean;
 }
@@ -70,7 +54,7 @@ export const itemsAll: Endpoint<Item[]> = {
   method: 'GET',
   path: '/api/items/all',
   negativeMsg: 'No items found',
-  payload: ({ items }, options) => parseItems(items, options),
+  payload: ({ items }, onDrift) => parseItems(items, onDrift),
 };
 
 export const itemsItem: Endpoint<Item> = {
@@ -98,7 +82,7 @@ export const purchasesValidation: Endpoint<Purchase> = {
 
 /** Parses the first of these places in a body that holds an object. */
 function payloadAt<T>(schema: Schema<T>, ...places: readonly string[]): Endpoint<T>['payload'] {
-  return (body, { onDrift }) => {
+  return (body, onDrift) => {
     for (const place of places) {
       let sent: unknown = body;
       for (const key of place.split('.')) sent = isObject(sent) ? sent[key] : undefined;
@@ -108,27 +92,19 @@ function payloadAt<T>(schema: Schema<T>, ...places: readonly string[]): Endpoint
   };
 }
 
-/** Items that are parsed before other work runs: some milliseconds. */
-const SLICE = 500;
-
 /**
  * Parses the item list. An item that cannot be parsed is left out and reported; if that is true of all
  * items, the list is unusable.
  */
-async function parseItems(
-  sent: unknown,
-  { onDrift, freezes, deadline }: ParseOptions,
-): Promise<Parsed<Item[]> | undefined> {
+function parseItems(sent: unknown, onDrift: OnDrift): Parsed<Item[]> | undefined {
   // PHP writes a list with gaps in its numbering as an object. `{}` is an empty map, not a list.
   const isList = Array.isArray(sent) || (isNumbered(sent) && Object.keys(sent).length > 0);
   if (!isList) return undefined;
   const items: Item[] = [];
   let firstProblem: Parsed<Item[]> | undefined;
-  const elements = Object.values(sent);
-  for (const [i, element] of elements.entries()) {
-    if (i % SLICE === 0 && elements.length > SLICE) await deadline?.yield();
+  for (const [i, element] of Object.values(sent).entries()) {
     const item = parse(itemSchema, element, `items[${i}]`, onDrift);
-    if (item.ok) items.push(freezes ? deepFreeze(item.value) : item.value);
+    if (item.ok) items.push(item.value);
     else {
       firstProblem ??= item;
       onDrift({ kind: 'dropped', path: item.path, expected: item.expected });
@@ -138,23 +114,35 @@ async function parseItems(
   return (items.length === 0 && firstProblem) || { ok: true, value: items };
 }
 
+const bodyOf = ({ value }: JsonResponse): Body => (isObject(value) ? value : {});
+
+/** Whether a response has the documented words of an endpoint's negative answer. */
+function saysNo(response: JsonResponse, { negativeMsg }: Endpoint<unknown>): boolean {
+  const { status, msg } = bodyOf(response);
+  const isError = saysError(status) && !isTransient(response.status);
+  return isError && typeof msg === 'string' && msg.toLowerCase() === negativeMsg.toLowerCase();
+}
+
+/** Whether a response of any endpoint says that the service does not know the api_key. */
+export const blamesKey = (response: JsonResponse): boolean => saysNo(response, accountDetails);
+
 /**
  * Parses a response; `null` is a negative answer. The body counts before the status, because the
  * specification shows no statuses. Only the service's own words make a negative answer; anything else that
  * keeps us from finding out is an error.
+ * @param requested the value of the endpoint's parameter.
  * @param secrets values that were sent and must not appear in an error.
  */
-export async function parseKeyAnswer<T>(
+export function parseKeyAnswer<T>(
   endpoint: Endpoint<T>,
   requested: string,
   response: JsonResponse,
   secrets: readonly string[],
-  options: ParseOptions,
-): Promise<T | null> {
-  const { name, status, value } = response;
-  const body: Body = isObject(value) ? value : {};
-  const isError = saysError(body.status);
-  const payload = isError ? undefined : await endpoint.payload(body, options);
+  onDrift: OnDrift,
+): T | null {
+  const { name, status } = response;
+  const body = bodyOf(response);
+  const payload = saysError(body.status) ? undefined : endpoint.payload(body, onDrift);
   const isEmptyList = payload?.ok && isEmptyArray(payload.value);
   // With HTTP 5xx or 429, an empty list does not mean an empty catalogue.
   if (payload?.ok && !(isEmptyList && isTransient(status))) {
@@ -166,20 +154,16 @@ export async function parseKeyAnswer<T>(
   }
   const { msg } = body;
   if (typeof msg === 'string' && !isTransient(status)) {
-    const says = (other: Endpoint<unknown>): boolean =>
-      isError && msg.toLowerCase() === other.negativeMsg.toLowerCase();
-    const isAccount = endpoint.what === 'account';
     // Some deployments translate both. Gateways and frameworks send no such status.
     const isTranslated =
       status === 404 && typeof body.status === 'string' && body.status.toLowerCase() !== 'success';
-    const isNegative = says(endpoint) || isTranslated;
-    if (isAccount && (isNegative || status === 401 || status === 403)) {
+    const isNegative = isTranslated || saysNo(response, endpoint);
+    if (endpoint.what === 'account' && (isNegative || status === 401 || status === 403)) {
       throw new MarketgateError(
         'api_key_rejected',
         `${name}: the service does not know this api_key; generate one in the workspace settings and put it in "apiKey"`,
       );
     }
-    if (says(accountDetails)) options.onKeyBlamed();
     if (isNegative) return null;
     if (payload === undefined && status !== 404) {
       const problem = `the service refused (HTTP ${status}): "${redact(msg, secrets)}"`;

@@ -1,6 +1,6 @@
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { type ClientOptions, checkCallOptions, clientSettings } from '../http/client-options.js';
+import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import {
@@ -10,7 +10,7 @@ import {
   saysError,
   unusable,
 } from '../http/response.js';
-import { encode, nameOf } from '../http/transport.js';
+import { encode } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
 import { type UserInfo, userInfoSchema } from '../model/user-info.js';
@@ -45,8 +45,6 @@ export const AUTHORIZE = '/api/authorize';
 export const GET_USER_INFO = '/api/get_user_info';
 
 const HOUR = 3_600_000;
-/** An auth_key comes in a URL; a longer one is refused without a request. */
-const MAX_AUTH_KEY_LENGTH = 2048;
 
 /** Client of the login API, version 1.1. */
 export class LoginApi {
@@ -76,9 +74,8 @@ export class LoginApi {
     const probe: HttpRequest<true> = {
       method: 'GET',
       path: OAUTH,
-      ...encode({ app_id: this.#appId }, 'query'),
+      parameters: encode({ app_id: this.#appId }, 'query'),
       repeatable: true,
-      isVisitors: false,
       parse: (response) => {
         if (isTransient(response.status)) throw unusable(response);
         return true;
@@ -102,12 +99,7 @@ export class LoginApi {
    * `unexpected_response`.
    */
   async exchange(authKey: string, options: LoginCallOptions = {}): Promise<AccessToken> {
-    checkCallOptions('LoginApi', options);
-    if (
-      typeof authKey !== 'string' ||
-      authKey.trim() === '' ||
-      authKey.length > MAX_AUTH_KEY_LENGTH
-    ) {
+    if (typeof authKey !== 'string' || authKey.trim() === '') {
       throw new MarketgateError(
         'auth_key_rejected',
         'auth_key must be a non-empty string, as it came in the query of the callback; the visitor must log in again',
@@ -117,13 +109,12 @@ export class LoginApi {
     const isGet = this.#authorizeMethod === 'get';
     const issuedAt = this.clock();
     const secrets = [this.#appSecret, authKey];
-    const value = await this.#send(
+    const value = await this.#http.call(
       {
         method: isGet ? 'GET' : 'POST',
         path: AUTHORIZE,
-        ...encode(fields, isGet ? 'query' : 'form'),
+        parameters: encode(fields, isGet ? 'query' : 'form'),
         repeatable: false,
-        isVisitors: true,
         parse: (response) => parseToken(response, secrets),
       },
       options,
@@ -138,17 +129,15 @@ export class LoginApi {
    * accept it; `login_failed` when the account no longer exists; `service_unavailable`; `unexpected_response`.
    */
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
-    checkCallOptions('LoginApi', options);
     const value = this.#valueOf(token);
     const onDrift: OnDrift = (drift) => reportDrift(this, { endpoint: GET_USER_INFO, ...drift });
     const secrets = [value, this.#appSecret];
-    return this.#send(
+    return this.#http.call(
       {
         method: 'GET',
         path: GET_USER_INFO,
-        ...encode({ access_token: value }, 'query'),
+        parameters: encode({ access_token: value }, 'query'),
         repeatable: true,
-        isVisitors: true,
         parse: (response) => parseUser(response, secrets, onDrift),
       },
       options,
@@ -175,12 +164,6 @@ export class LoginApi {
     throw new MarketgateError(
       'access_token_expired',
       `the access_token has expired (it lives ${this.#tokenLifetime / 60_000} minutes); the visitor must log in again`,
-    );
-  }
-
-  #send<T>(request: HttpRequest<T>, { signal }: LoginCallOptions): Promise<T> {
-    return this.#http.within(nameOf(request), { signal }, (deadline) =>
-      this.#http.send(request, deadline),
     );
   }
 }

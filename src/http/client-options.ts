@@ -19,36 +19,25 @@ export interface DispatcherLike {
   compose(interceptor: never): object;
 }
 
-/** How a request is given to a {@link FetchLike}. */
-export interface FetchLikeInit {
-  /** The HTTP method. */
-  method: string;
-  /** The headers, by names in lower case. */
-  headers: Record<string, string>;
-  /** The parameters, or none. */
-  body: string | null;
-  /** Ends the request. */
-  signal: AbortSignal;
-  /** Redirects are refused. */
-  redirect: 'manual';
-}
-
-/** What is used of the `Response` that a {@link FetchLike} gives. */
-export interface FetchLikeResponse {
-  /** The HTTP status. */
+/** A `fetch`: that of Node.js, of undici, or the app's own. */
+export type FetchLike = (
+  url: string,
+  init: {
+    method: string;
+    headers: Record<string, string>;
+    body: string | null;
+    signal: AbortSignal;
+    redirect: 'manual';
+  },
+) => Promise<{
   readonly status: number;
   /** `error` for a request that failed, `opaqueredirect` for a redirect whose status is hidden. */
   readonly type: string;
-  /** Whether a redirect was followed, which is refused. */
   readonly redirected: boolean;
-  /** The headers. */
   readonly headers: Pick<Headers, 'get'>;
   /** A stream of bytes, or none. */
   readonly body: object | null;
-}
-
-/** A `fetch`: that of Node.js, of undici, or the app's own. */
-export type FetchLike = (url: string, init: FetchLikeInit) => Promise<FetchLikeResponse>;
+}>;
 
 /** Options of both clients, {@link KeyApi} and {@link LoginApi}. */
 export interface ClientOptions {
@@ -56,43 +45,26 @@ export interface ClientOptions {
   timeout?: number | undefined;
   /** The largest response body in bytes; a larger one is refused. Default 16 MiB. */
   maxResponseBytes?: number | undefined;
-  /**
-   * How often a failed request is sent again. Default 2; 0 turns retries off. The exchange of an auth_key
-   * is never retried, because an auth_key works once.
-   */
+  /** How often a failed request is sent again. Default 2. The exchange of an auth_key, which works once, never is. */
   retries?: number | undefined;
   /** Allows plain http to a host that is not loopback; secrets then travel in clear text. Default false. */
   allowInsecure?: boolean | undefined;
   /**
    * An undici 7 `Dispatcher` that sends the requests: a proxy agent, or a mock in tests. For another version of undici,
-   * give its `fetch`. Redirects are refused, and the exchange of an auth_key is sent once, also where its interceptors
-   * redirect or retry. `close()` leaves it open. Cannot be combined with `fetch`. Default: a keep-alive pool; through
-   * the proxies of the environment where Node.js uses them (`NODE_USE_ENV_PROXY=1`); the global `fetch` on Bun.
+   * give its `fetch`. undici's interceptors for redirects, and for retries of the exchange of an auth_key, are turned off.
+   * `close()` leaves it open. Cannot be combined with `fetch`. Default: a keep-alive pool; through the proxies of the
+   * environment where Node.js uses them (`NODE_USE_ENV_PROXY=1`); the global `fetch` on Bun.
    */
   dispatcher?: DispatcherLike | undefined;
   /**
-   * A function that sends the requests instead of undici, for msw, nock and edge runtimes. The
-   * deadline, `maxResponseBytes` (of decoded bytes) and the refusal of redirects still apply. Pass
-   * `(url, init) => fetch(url, init)` if the global `fetch` is replaced later. Cannot be combined with
-   * `dispatcher`.
+   * A function that sends the requests instead of undici, for msw, nock and edge runtimes. The deadline,
+   * `maxResponseBytes` (of decoded bytes) and the refusal of redirects still apply. Pass `(url, init) => fetch(url, init)`
+   * if the global `fetch` is replaced later. Cannot be combined with `dispatcher`.
    */
   fetch?: FetchLike | undefined;
-  /**
-   * Returns the current time in epoch milliseconds, for tests. Default: `Date.now` for dates, and for durations a clock
-   * that cannot step.
-   */
+  /** The current time in epoch milliseconds, for tests. Default: `Date.now`; for durations, a clock that cannot step. */
   clock?: (() => number) | undefined;
 }
-
-const COMMON_NAMES = [
-  'timeout',
-  'maxResponseBytes',
-  'retries',
-  'allowInsecure',
-  'dispatcher',
-  'fetch',
-  'clock',
-] as const satisfies readonly (keyof ClientOptions)[];
 
 const DEFAULT_BYTES = 16 * 1024 * 1024;
 
@@ -108,18 +80,27 @@ export function clientSettings<T extends ClientOptions>(
   urlName: keyof T & string,
   names: readonly (keyof T & string)[],
 ) {
-  const given = knownOptions(owner, options, [urlName, ...names, ...COMMON_NAMES]);
+  const common = [
+    'timeout',
+    'maxResponseBytes',
+    'retries',
+    'allowInsecure',
+    'dispatcher',
+    'fetch',
+    'clock',
+  ] as const;
+  const given = knownOptions(owner, options, [urlName, ...names, ...common]);
   const { dispatcher, maxResponseBytes: most } = given;
   const timeout = positiveOption(owner, 'timeout', given.timeout, 10_000, 'milliseconds');
   const clock = functionOption(owner, 'clock', given.clock);
   const fetch = functionOption(owner, 'fetch', given.fetch);
-  if (dispatcher !== undefined) {
-    if (!isUndici7(dispatcher)) {
-      const expected =
-        'must be a Dispatcher of undici 7; give the "fetch" of another version as option "fetch"';
-      throw wrongOption(owner, 'dispatcher', expected);
-    }
-    if (fetch !== undefined) throw wrongOption(owner, 'fetch', 'cannot go with "dispatcher"');
+  if (dispatcher !== undefined && !isUndici7(dispatcher)) {
+    const expected =
+      'must be a Dispatcher of undici 7; give the "fetch" of another version as option "fetch"';
+    throw wrongOption(owner, 'dispatcher', expected);
+  }
+  if (dispatcher !== undefined && fetch !== undefined) {
+    throw wrongOption(owner, 'fetch', 'cannot go with "dispatcher"');
   }
   const allowInsecure = flagOption(owner, 'allowInsecure', given.allowInsecure);
   return {
@@ -136,10 +117,13 @@ export function clientSettings<T extends ClientOptions>(
   };
 }
 
+/** The options of both clients, checked and complete. */
+export type ClientSettings = Readonly<ReturnType<typeof clientSettings>>;
+
 /**
- * Whether a value is a Dispatcher of undici 7, of this or another copy of it. Dispatchers do not carry their version. Version
- * 7 is the one whose interceptors get a handler of the old interface (`onConnect`) in the new one (`onRequestStart`);
- * 6 has only the old one, and 8 only the new one. The interceptor sends nothing.
+ * Whether a value is a Dispatcher of undici 7, of this or another copy of it. Dispatchers do not carry their version. Only
+ * version 7 gives an interceptor a handler of the old interface (`onConnect`) in the new one (`onRequestStart`). The
+ * interceptor sends nothing.
  */
 function isUndici7(dispatcher: unknown): boolean {
   let seen: object = {};
@@ -157,39 +141,23 @@ function isUndici7(dispatcher: unknown): boolean {
   return 'onRequestStart' in seen;
 }
 
-/** @throws TypeError when the options of a call are no object. */
-export function checkCallOptions(owner: string, options: unknown): void {
-  if (typeof options === 'object' && options !== null) return;
-  throw new TypeError(`${owner}: the options of a call must be an object, as in { signal }`);
-}
-
-/** The options of both clients, checked and complete. */
-export type ClientSettings = Readonly<ReturnType<typeof clientSettings>>;
-
 /**
  * Checks `baseUrl` or `authUrl`. An error never repeats the value, which can contain a password.
  * @returns the URL without a slash at the end, for the paths of the endpoints.
  */
 function serviceUrl(owner: string, name: string, value: unknown, allowInsecure: boolean) {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
-  const wrong = (expected: string): TypeError => wrongOption(owner, name, expected);
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw wrong(`must be an absolute http or https URL${ifUnset(value)}`);
+    throw wrongOption(owner, name, `must be an absolute http or https URL${ifUnset(value)}`);
   }
-  if (url.username !== '' || url.password !== '') {
-    throw wrong('must not hold a user name or password');
+  if (url.username + url.password + url.search + url.hash !== '') {
+    throw wrongOption(owner, name, 'must not hold a user name, password, query or fragment');
   }
-  if (url.search !== '' || url.hash !== '') throw wrong('must not hold a query or a fragment');
   if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
-    throw wrong(
-      'must be https: plain http would show the secrets to everyone on the way (allowInsecure: true permits it)',
-    );
+    const why = 'plain http would show the secrets to everyone on the way';
+    throw wrongOption(owner, name, `must be https: ${why} (allowInsecure: true permits it)`);
   }
-  const basePath = url.pathname.replace(/\/+$/, '');
-  if (/\/api(?:\/oauth)?$/.test(basePath)) {
-    throw wrong('must not end in /api, which the client adds itself, as in "https://host"');
-  }
-  return { origin: url.origin, basePath };
+  return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
 }
 
 /** @param hostname as in a URL: an IPv6 address in brackets. */

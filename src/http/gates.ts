@@ -1,6 +1,10 @@
 import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
+/** How many failures in a row open the breaker. */
+const FAILURES_TO_OPEN = 5;
+/** Milliseconds that the breaker stays open: at first, and at most. They double with each failed trial. */
+const OPEN_TIMES = { first: 2000, max: 30_000 };
 /** Milliseconds that the result of a probe is remembered. */
 const REMEMBERED = 5000;
 
@@ -11,55 +15,43 @@ const REMEMBERED = 5000;
 export type ServiceState = 'up' | 'down' | 'unclear';
 
 /**
- * How the service is. The request that finds out is the same for all visitors, so that nothing that one of them
- * sends decides it. It is sent once for all callers, and at most every few seconds.
- */
-export class Probe {
-  #last: { readonly at: number; readonly state: Promise<ServiceState> } | undefined;
-
-  /**
-   * @param clock milliseconds.
-   * @param ask sends the request; it never rejects.
-   */
-  constructor(
-    private readonly clock: () => number,
-    private readonly ask: () => Promise<ServiceState>,
-  ) {}
-
-  state(): Promise<ServiceState> {
-    if (this.#last === undefined || this.clock() - this.#last.at >= REMEMBERED) {
-      this.#last = { at: this.clock(), state: this.ask() };
-    }
-    return this.#last.state;
-  }
-}
-
-/** How many failures in a row open the breaker. */
-const FAILURES_TO_OPEN = 5;
-/** Milliseconds that the breaker stays open: at first, and at most. They double with each failed trial. */
-const OPEN_TIMES = { first: 2000, max: 30_000 };
-
-/**
  * A circuit breaker: in an outage only the first few callers wait for the timeout. After some failures in a row it
  * opens, if the probe confirms them, and refuses calls at once. After a while it lets one call through, the trial, whose
  * result closes it or opens it again.
+ *
+ * The probe is a request that is the same for all visitors, so that nothing that one of them sends opens the breaker. It
+ * is sent once for all callers, and at most every few seconds.
  */
 export class Breaker {
   #failures = 0;
   #openTime = OPEN_TIMES.first;
   /** Until when it stays open; `undefined`: it is closed. */
   #openUntil: number | undefined;
+  #probed: { readonly at: number; readonly state: Promise<ServiceState> } | undefined;
   /** The probe that decides whether it opens, while that is in progress. */
   #confirming: Promise<void> | undefined;
 
   /**
    * @param clock milliseconds.
-   * @param confirm whether it opens after failures in a row.
+   * @param probe finds out how the service is; it never rejects.
    */
   constructor(
     private readonly clock: () => number,
-    private readonly confirm: () => Promise<boolean>,
+    private readonly probe: () => Promise<ServiceState>,
   ) {}
+
+  /** How the service is, by the probe. */
+  async state(): Promise<ServiceState> {
+    if (this.isOpen) return 'down';
+    return this.#ask();
+  }
+
+  #ask(): Promise<ServiceState> {
+    if (this.#probed === undefined || this.clock() - this.#probed.at >= REMEMBERED) {
+      this.#probed = { at: this.clock(), state: this.probe() };
+    }
+    return this.#probed.state;
+  }
 
   /**
    * Lets a call through.
@@ -67,8 +59,8 @@ export class Breaker {
    * @throws MarketgateError `service_unavailable` with `retryAfter`, while the breaker is open.
    */
   enter(what: string): boolean {
+    if (this.#openUntil === undefined) return false;
     const { retryAfter } = this;
-    if (retryAfter === undefined) return false;
     if (retryAfter > 0) {
       throw new MarketgateError(
         'service_unavailable',
@@ -81,14 +73,13 @@ export class Breaker {
     return true;
   }
 
-  /** Seconds until the trial; `undefined`: it is closed. */
-  get retryAfter(): number | undefined {
-    if (this.#openUntil === undefined) return undefined;
-    return Math.max(0, Math.ceil((this.#openUntil - this.clock()) / 1000));
-  }
-
   get isOpen(): boolean {
     return this.#openUntil !== undefined;
+  }
+
+  /** Seconds until the trial; 0: none is needed, or it is due. */
+  get retryAfter(): number {
+    return secondsUntil(this.#openUntil ?? 0, this.clock());
   }
 
   /** The service answered. */
@@ -103,14 +94,14 @@ export class Breaker {
     this.#failures++;
     // A call that began before the breaker opened says nothing new.
     if (!isTrial && (this.isOpen || this.#failures < FAILURES_TO_OPEN)) return;
-    this.#confirming ??= this.#openIfConfirmed();
+    this.#confirming ??= this.#openIfDown();
     await this.#confirming;
   }
 
-  async #openIfConfirmed(): Promise<void> {
-    const isDown = await this.confirm();
+  async #openIfDown(): Promise<void> {
+    const state = await this.#ask();
     this.#confirming = undefined;
-    if (!isDown) {
+    if (state !== 'down') {
       this.succeeded();
       return;
     }
@@ -126,7 +117,7 @@ const MAX_SECONDS = 3600;
 
 /** Backoff after `Retry-After`: while the gate is closed, the calls of this client fail at once. */
 export class RetryAfterGate {
-  #closedUntil = Number.NEGATIVE_INFINITY;
+  #closedUntil = 0;
 
   /** @param clock milliseconds. */
   constructor(private readonly clock: () => number) {}
@@ -140,7 +131,7 @@ export class RetryAfterGate {
 
   /** Seconds until the gate opens; 0: it is open. */
   get retryAfter(): number {
-    return Math.max(0, Math.ceil((this.#closedUntil - this.clock()) / 1000));
+    return secondsUntil(this.#closedUntil, this.clock());
   }
 
   /** @throws MarketgateError `service_unavailable` with `retryAfter`, while the gate is closed. */
@@ -155,17 +146,16 @@ export class RetryAfterGate {
   }
 }
 
+const secondsUntil = (time: number, now: number): number =>
+  Math.max(0, Math.ceil((time - now) / 1000));
+
 /** Seconds from a `Retry-After` header, a number or a date (RFC 9110, section 10.2.3). `undefined`: none, or invalid. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
-  // Of several headers, which `fetch` joins, the first.
-  const [digits] = /^\d+(?=\s*(?:,|$))/.exec(text) ?? [];
-  if (digits !== undefined) return Number(digits);
-  // Only the forms of an HTTP date, because Date.parse also accepts "-5" and "1.5".
-  if (!/^[A-Za-z]{3,9},? .*\d\d:\d\d:\d\d/.test(text)) return undefined;
-  // The form of asctime has no zone; all are in GMT.
-  const at = Date.parse(/ \d{4}$/.test(text) ? `${text} GMT` : text);
-  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));
+  if (/^\d/.test(text)) return Number.parseInt(text, 10);
+  // `Date.parse` also accepts "-5".
+  const at = /^[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : secondsUntil(at, now);
 }
 
 /** The most requests of one client at a time. */
@@ -173,33 +163,37 @@ export const MAX_REQUESTS = 128;
 
 /** Lets so many requests out at a time. The others wait here and not for a connection, so that a closed gate stops them. */
 export class Turns {
-  #taken = 0;
+  #free = MAX_REQUESTS;
   readonly #waiting = new Set<() => void>();
 
-  /** Waits for a turn, which must be given back. */
-  async take(deadline: Deadline): Promise<void> {
-    if (this.#taken < MAX_REQUESTS) {
-      this.#taken++;
-      return;
-    }
-    let go = (): void => {};
-    const turn = new Promise<void>((resolve) => {
-      go = resolve;
-      this.#waiting.add(go);
-    });
-    await deadline.race(turn).catch((reason: unknown) => {
-      // It can have got its turn in the same moment.
-      if (!this.#waiting.delete(go)) this.giveBack();
-      throw reason;
-    });
+  /** Takes a turn, which must be given back. `undefined`: at once; otherwise, when the promise resolves. */
+  take(deadline: Deadline): Promise<void> | undefined {
+    if (this.#free === 0) return this.#wait(deadline);
+    this.#free--;
+    return undefined;
   }
 
   giveBack(): void {
     const [next] = this.#waiting;
-    if (next === undefined) this.#taken--;
+    if (next === undefined) this.#free++;
     else {
       this.#waiting.delete(next);
       next();
+    }
+  }
+
+  async #wait(deadline: Deadline): Promise<void> {
+    let go = (): void => {};
+    const turn = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    this.#waiting.add(go);
+    try {
+      await deadline.race(turn);
+    } catch (reason) {
+      // It can have got its turn in the same moment.
+      if (!this.#waiting.delete(go)) this.giveBack();
+      throw reason;
     }
   }
 }

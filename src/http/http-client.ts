@@ -1,27 +1,18 @@
-import { checkSignal, Deadline } from '../deadline.js';
+import { checkSignal, Deadline, type Ending } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
-import {
-  Breaker,
-  Probe,
-  parseRetryAfter,
-  RetryAfterGate,
-  type ServiceState,
-  Turns,
-} from './gates.js';
+import { Breaker, parseRetryAfter, RetryAfterGate, type ServiceState, Turns } from './gates.js';
 import { isTransient, type JsonResponse, parseJson } from './response.js';
 import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
 
 export interface HttpRequest<T> extends WireRequest {
-  /** Whether a visitor has a say in the request, and so can make it fail. */
-  readonly isVisitors: boolean;
   /** Parses the response, or throws a {@link MarketgateError}. */
-  readonly parse: (response: JsonResponse) => T | Promise<T>;
+  readonly parse: (response: JsonResponse) => T;
 }
 
 export interface HttpCallOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | Ending;
   /** Milliseconds of the timeout that have elapsed. */
   readonly elapsed?: number;
 }
@@ -32,18 +23,27 @@ const MAX_WAIT = 2000;
 /** The most milliseconds that a probe takes. */
 const PROBE_TIMEOUT = 3000;
 
-/** Errors of calls that the service failed or answered, and how it is otherwise, which their client finds out. */
-export const serviceStates = new WeakMap<object, () => Promise<ServiceState>>();
+/** Errors of calls that the service failed or answered, and how their client finds out how it is otherwise. */
+const serviceStates = new WeakMap<object, () => Promise<ServiceState>>();
 
-/** HTTP for both clients: deadline, retries, retry-after gate and breakers. */
+/**
+ * Whether an error of a call means that the service is down: it could not be reached, timed out or answered 5xx, and the
+ * client's probe (account/details, the same for all visitors, asked at most every few seconds) fails too. False for
+ * every other error, also for a 429 and the backoff after it.
+ */
+export const isOutage = async (error: unknown): Promise<boolean> =>
+  isUnavailable(error) && (await serviceStates.get(error)?.()) === 'down';
+
+/** Whether the service answers the client's probe as documented, so that an error is about what the visitor sent. */
+export const isServing = async (error: unknown): Promise<boolean> =>
+  (await serviceStates.get(Object(error))?.()) === 'up';
+
+/** HTTP for both clients: deadline, retries, retry-after gate and breaker. */
 export class HttpClient {
   readonly #transport: Transport;
   readonly #gate: RetryAfterGate;
-  readonly #turns = new Turns();
-  readonly #probe: Probe;
   readonly #breaker: Breaker;
-  /** By path, of the endpoints that no visitor can make fail. One of them can hang alone. */
-  readonly #endpointBreakers = new Map<string, Breaker>();
+  readonly #turns = new Turns();
   readonly #calls = new Set<Deadline>();
   #isClosed = false;
 
@@ -55,8 +55,7 @@ export class HttpClient {
     const { timer } = settings;
     this.#transport = new Transport(settings);
     this.#gate = new RetryAfterGate(timer);
-    this.#probe = new Probe(timer, () => this.#askForState(probe));
-    this.#breaker = new Breaker(timer, async () => (await this.#probe.state()) === 'down');
+    this.#breaker = new Breaker(timer, () => this.#probe(probe));
   }
 
   /**
@@ -70,6 +69,7 @@ export class HttpClient {
     call: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
     if (signal !== undefined) checkSignal(signal);
+    if (this.#isClosed) throw closedError();
     const { timeout } = this.settings;
     const exceeded = (): MarketgateError =>
       new MarketgateError(
@@ -77,8 +77,6 @@ export class HttpClient {
         `${name}: no answer within ${Math.round(timeout)} ms; the service is slow or down, or "timeout" is too short`,
       );
     const deadline = new Deadline(timeout - elapsed, exceeded, signal);
-    if (this.#isClosed) deadline.abort(closedError());
-    else if (elapsed >= timeout) deadline.abort(exceeded());
     this.#calls.add(deadline);
     try {
       return await call(deadline);
@@ -88,51 +86,24 @@ export class HttpClient {
     }
   }
 
+  /** Runs a call of one request. */
+  call<T>(request: HttpRequest<T>, options: HttpCallOptions): Promise<T> {
+    return this.within(nameOf(request), options, (deadline) => this.send(request, deadline));
+  }
+
   /**
    * Sends the request, with retries where they are safe, and parses the response.
    * @throws MarketgateError, or the reason of the caller's aborted signal.
    */
   async send<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
-    deadline.signal.throwIfAborted();
-    const name = nameOf(request);
-    this.#gate.check(name);
-    const breakers = this.#breakersOf(request);
-    const state = async (): Promise<ServiceState> =>
-      this.#breaker.isOpen ? 'down' : this.#probe.state();
-    let trials: boolean[];
     try {
-      trials = breakers.map((breaker) => breaker.enter(name));
-    } catch (refusal) {
-      serviceStates.set(refusal as object, state);
-      throw refusal;
-    }
-    const retries = request.repeatable ? this.settings.retries : 0;
-    for (let attempt = 0; ; attempt++) {
-      const outcome = await this.#attempt(request, attempt, deadline);
-      if (outcome.isAnswer) for (const breaker of breakers) breaker.succeeded();
-      if ('result' in outcome) return outcome.result;
-      const { error, isFailure } = outcome;
-      if (isFailure) {
-        const noted = breakers.map((breaker, i) => breaker.failed(trials[i] as boolean));
-        // A call that is to be repeated waits for what the probe says. That does not prolong it.
-        await deadline.race(Promise.all(noted)).catch(() => {});
-      }
-      const isOpen = (): boolean => breakers.some((breaker) => breaker.isOpen);
-      const wait = waitBefore(attempt);
-      const canRetry = isRetryable(error) && attempt < retries && wait < deadline.remaining;
-      if (canRetry && !isOpen()) {
-        await deadline.wait(wait);
-        // Other calls can have closed the gate or opened the breaker meanwhile.
-        this.#gate.check(name);
-        if (!isOpen()) continue;
-      }
-      if (!isFailure) {
-        if (outcome.isAnswer) serviceStates.set(error as object, state);
-        throw error;
-      }
-      const failure = this.#withRetryAfter(error as MarketgateError, breakers);
-      serviceStates.set(failure, state);
-      throw failure;
+      return await this.#sendWithRetries(request, deadline);
+    } catch (error) {
+      // A service that asks to be left alone is there.
+      const state = async (): Promise<ServiceState> =>
+        this.#gate.retryAfter > 0 ? 'unclear' : this.#breaker.state();
+      if (isMarketgateError(error) && !deadline.isAbortedByCaller) serviceStates.set(error, state);
+      throw error;
     }
   }
 
@@ -143,132 +114,116 @@ export class HttpClient {
     return closed;
   }
 
-  #breakersOf({ isVisitors, path }: HttpRequest<unknown>): Breaker[] {
-    if (isVisitors) return [this.#breaker];
-    const own =
-      this.#endpointBreakers.get(path) ?? new Breaker(this.settings.timer, async () => true);
-    this.#endpointBreakers.set(path, own);
-    return [this.#breaker, own];
-  }
-
-  /** Adds the seconds for which the gate or a breaker lets no call through. */
-  #withRetryAfter(error: MarketgateError, breakers: readonly Breaker[]): MarketgateError {
-    const retryAfter = Math.max(
-      this.#gate.retryAfter,
-      ...breakers.map((breaker) => breaker.retryAfter ?? 0),
-    );
-    if (retryAfter === 0 || error.retryAfter !== undefined) return error;
-    const { code, message, cause } = error;
-    return new MarketgateError(code, message, { cause, retryAfter });
-  }
-
-  /** Sends the probe. Never rejects. */
-  async #askForState(
-    probe: () => HttpRequest<unknown> | Promise<HttpRequest<unknown>>,
-  ): Promise<ServiceState> {
-    // A service that asks to be left alone is there.
-    if (this.#gate.retryAfter > 0) return 'unclear';
-    const elapsed = Math.max(0, this.settings.timeout - PROBE_TIMEOUT);
-    try {
-      return await this.within('probe', { elapsed }, async (deadline) => {
-        const request = await deadline.race(Promise.resolve().then(probe));
-        const outcome = await this.#attempt(request, 0, deadline, true);
-        if ('result' in outcome) return 'up';
-        return outcome.isFailure ? 'down' : 'unclear';
-      });
-    } catch {
-      return 'unclear';
+  async #sendWithRetries<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
+    const name = nameOf(request);
+    const retries = request.repeatable ? this.settings.retries : 0;
+    const breaker = this.#breaker;
+    this.#gate.check(name);
+    const isTrial = breaker.enter(name);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const answer = await this.#attempt(request, attempt, deadline);
+        breaker.succeeded();
+        return answer;
+      } catch (error) {
+        // Where the caller has left, or the service asks to be left alone, nothing is known about it.
+        if (!isMarketgateError(error) || deadline.isAbortedByCaller) throw error;
+        if (this.#isClosed || error.retryAfter) throw error;
+        if (!isUnavailable(error)) {
+          breaker.succeeded();
+          throw error;
+        }
+        // Waits for the probe, but not past the deadline.
+        await deadline.race(breaker.failed(isTrial)).catch(() => {});
+        const wait = waitBefore(attempt);
+        const canRetry = attempt < retries && wait < deadline.remaining && !breaker.isOpen;
+        if (canRetry) await deadline.wait(wait);
+        // Other calls can have closed the gate or opened the breaker meanwhile.
+        if (canRetry) this.#gate.check(name);
+        if (!canRetry || breaker.isOpen) {
+          throw withRetryAfter(error, Math.max(this.#gate.retryAfter, breaker.retryAfter));
+        }
+      }
     }
   }
 
-  /** Sends the request once. Never rejects. */
+  /** Sends the probe. Never rejects. */
+  async #probe(
+    probe: () => HttpRequest<unknown> | Promise<HttpRequest<unknown>>,
+  ): Promise<ServiceState> {
+    const elapsed = Math.max(0, this.settings.timeout - PROBE_TIMEOUT);
+    let isSent = false;
+    try {
+      await this.within('probe', { elapsed }, async (deadline) => {
+        const request = await deadline.race(Promise.resolve().then(probe));
+        isSent = true;
+        await this.#attempt(request, 0, deadline, true);
+      });
+      return 'up';
+    } catch (error) {
+      const isDown = isSent && isUnavailable(error) && !error.retryAfter && !this.#isClosed;
+      return isDown ? 'down' : 'unclear';
+    }
+  }
+
+  /** Sends the request once. */
   async #attempt<T>(
     request: HttpRequest<T>,
     attempt: number,
     deadline: Deadline,
     isProbe = false,
-  ): Promise<Outcome<T>> {
-    const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
-    const name = nameOf(request);
-    let status: number | undefined;
-    let outcome: Outcome<T>;
-    try {
-      // Requests that hang keep nobody from finding out whether the service does.
-      if (!isProbe) await this.#turns.take(deadline);
-      try {
-        // It can have been closed while the request was waiting.
-        this.#gate.check(name);
-        const response = await this.#transport.send(request, deadline);
-        ({ status } = response);
-        const parsed = { name, status, ...parseJson(response.body) };
-        const result = await this.#parse(request, parsed, response);
-        outcome = { result, isAnswer: true, isFailure: false };
-      } finally {
-        if (!isProbe) this.#turns.giveBack();
-      }
-    } catch (error) {
-      outcome = { error, ...this.#meaningOf(error, status, deadline) };
-    }
-    if (startedAt !== undefined) {
-      const { method, path: endpoint } = request;
-      const durationMs = performance.now() - startedAt;
-      const failure = 'error' in outcome ? outcome.error : undefined;
-      const isAborted = failure !== undefined && deadline.isAbortedByCaller;
-      const code = isMarketgateError(failure) && { code: failure.code };
-      const ending = isAborted ? { aborted: true } : code;
-      requestChannel.publish({ method, endpoint, attempt, ...ending, durationMs });
-    }
-    return outcome;
-  }
-
-  async #parse<T>(
-    request: HttpRequest<T>,
-    parsed: JsonResponse,
-    response: WireResponse,
   ): Promise<T> {
+    // Requests that hang keep nobody from finding out whether the service does.
+    const turn = isProbe ? undefined : this.#turns.take(deadline);
+    if (turn !== undefined) await turn;
+    const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
+    let failure: unknown;
     try {
-      return await request.parse(parsed);
+      // It can have been closed while the request was waiting.
+      this.#gate.check(nameOf(request));
+      const response = await this.#transport.send(request, deadline);
+      return this.#parse(request, response);
     } catch (error) {
-      throw this.#backOff(response, error);
+      failure = error;
+      throw error;
+    } finally {
+      if (!isProbe) this.#turns.giveBack();
+      if (startedAt !== undefined) {
+        const { method, path: endpoint } = request;
+        const durationMs = performance.now() - startedAt;
+        const isAborted = failure !== undefined && deadline.isAbortedByCaller;
+        const code = isMarketgateError(failure) && { code: failure.code };
+        const ending = isAborted ? { aborted: true } : code;
+        requestChannel.publish({ method, endpoint, attempt, ...ending, durationMs });
+      }
     }
   }
 
-  /** What an error says about the service: nothing, where the caller has left, the gate is closed or it was a 429. */
-  #meaningOf(error: unknown, status: number | undefined, { isAbortedByCaller }: Deadline) {
-    if (!isMarketgateError(error) || isAbortedByCaller || this.#isClosed) return NOTHING;
-    if (error.code !== 'service_unavailable') return { isAnswer: true, isFailure: false };
-    const isUnsent = status === undefined && error.retryAfter !== undefined;
-    return { isAnswer: false, isFailure: !isUnsent && (status === undefined || status >= 500) };
-  }
-
-  /** Closes the gate if the service asked for a backoff. Returns the error, then with `retryAfter`. */
-  #backOff({ status, retryAfter, date }: WireResponse, error: unknown): unknown {
-    // By the service's own clock, which can be minutes from this one.
-    const now = Date.parse(date ?? '') || this.settings.clock();
-    const seconds = parseRetryAfter(retryAfter, now);
-    const isBackoff = status === 429 || (isTransient(status) && seconds !== undefined);
-    if (!isBackoff || !isMarketgateError(error)) return error;
-    const { code, message, cause } = error;
-    return new MarketgateError(code, message, { cause, retryAfter: this.#gate.close(seconds) });
+  /** Closes the gate if the service asked for a backoff; the error then has its `retryAfter`. */
+  #parse<T>(request: HttpRequest<T>, { status, retryAfter, date, body }: WireResponse): T {
+    try {
+      return request.parse(parseJson(nameOf(request), status, body));
+    } catch (error) {
+      // By the service's own clock, which can be minutes from this one.
+      const now = Date.parse(date ?? '') || this.settings.clock();
+      const seconds = parseRetryAfter(retryAfter, now);
+      const isBackoff = status === 429 || (isTransient(status) && seconds !== undefined);
+      if (!isBackoff || !isMarketgateError(error)) throw error;
+      throw withRetryAfter(error, this.#gate.close(seconds));
+    }
   }
 }
-
-/** How one request ended, and whether the service answered it or failed. */
-type Outcome<T> = ({ readonly result: T } | { readonly error: unknown }) & {
-  readonly isAnswer: boolean;
-  readonly isFailure: boolean;
-};
-
-const NOTHING = { isAnswer: false, isFailure: false };
 
 const closedError = (): MarketgateError =>
   new MarketgateError('service_unavailable', 'the call was ended: this client was closed');
 
-/** Whether a retry can succeed: the service failed, or was not reached, and asked for no backoff. */
-const isRetryable = (error: unknown): boolean =>
-  isMarketgateError(error) &&
-  error.code === 'service_unavailable' &&
-  error.retryAfter === undefined;
+const isUnavailable = (error: unknown): error is MarketgateError =>
+  isMarketgateError(error) && error.code === 'service_unavailable';
+
+function withRetryAfter(error: MarketgateError, retryAfter: number): MarketgateError {
+  const { code, message, cause } = error;
+  return retryAfter > 0 ? new MarketgateError(code, message, { cause, retryAfter }) : error;
+}
 
 /** Doubles with each retry, from 0 on. The jitter keeps the processes of a fleet from retrying at once. */
 function waitBefore(retry: number): number {

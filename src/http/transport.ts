@@ -13,13 +13,18 @@ declare const __MARKETGATE_VERSION__: string | undefined;
 export const PACKAGE_VERSION =
   typeof __MARKETGATE_VERSION__ === 'string' ? __MARKETGATE_VERSION__ : 'development';
 
+/** The query or the body that carries the parameters of a request. */
+interface Encoded {
+  readonly query?: string;
+  readonly body?: string;
+  readonly contentType?: string;
+}
+
 export interface WireRequest {
   readonly method: 'GET' | 'POST';
   /** The endpoint's path, as in the specification. Errors name it; they never name the query. */
   readonly path: string;
-  readonly query?: string;
-  readonly body?: string;
-  readonly contentType?: string;
+  readonly parameters: Encoded;
   /** Whether it can be sent again safely. */
   readonly repeatable: boolean;
 }
@@ -27,11 +32,10 @@ export interface WireRequest {
 export const nameOf = (request: Pick<WireRequest, 'method' | 'path'>): string =>
   `${request.method} ${request.path}`;
 
-/** The query or the body that carries the parameters of a request. */
 export function encode(
   parameters: Readonly<Record<string, string>>,
   encoding: 'form' | 'json' | 'query',
-): Pick<WireRequest, 'query' | 'body' | 'contentType'> {
+): Encoded {
   if (encoding === 'json') {
     return { body: JSON.stringify(parameters), contentType: 'application/json' };
   }
@@ -40,11 +44,15 @@ export function encode(
   return { body: text, contentType: 'application/x-www-form-urlencoded' };
 }
 
-export interface WireResponse {
+/** The head of a response. */
+interface Head {
   readonly status: number;
   /** The headers `Retry-After` and `Date`. */
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
+}
+
+export interface WireResponse extends Head {
   readonly body: Buffer;
 }
 
@@ -56,87 +64,67 @@ const HEADERS = {
   'user-agent': `marketgate/${PACKAGE_VERSION}`,
 };
 
-/** A request as it is sent. */
-interface Sent {
-  readonly origin: string;
-  readonly path: string;
-  readonly method: 'GET' | 'POST';
-  readonly headers: Record<string, string>;
-  readonly body: string | null;
-  readonly signal: AbortSignal;
+/** A response whose body has not been read. */
+interface Received extends Head {
+  /** Leaving the iteration ends the request. */
+  readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-/** The head of a response, and its body, which has not been read. */
-interface Received {
-  readonly status: number;
-  header(name: string): string | undefined;
-  /** Reads the body; `undefined`: it is larger than `most` bytes. */
-  read(most: number): Promise<Buffer | undefined>;
-  /** Ends the request, where the body is not read to its end. */
-  discard(): void;
-}
-
-/**
- * Sends one request.
- * @param onStart - called with the redirects that were followed, each time when the request has a connection. What it
- * throws is the result, and nothing is sent.
- */
 type Send = (
-  sent: Sent,
-  deadline: Deadline,
-  onStart: (redirects: number) => void,
+  origin: string,
+  path: string,
+  init: { method: 'GET' | 'POST'; headers: Record<string, string>; body: string | null },
+  options: { deadline: Deadline; repeatable: boolean },
 ) => Promise<Received>;
 
 /** The connections to one service. */
 export class Transport {
-  readonly #send: Send | Promise<Send>;
   readonly #own: Promise<Dispatcher | undefined>;
+  readonly #send: Promise<Send>;
 
   constructor(private readonly settings: ClientSettings) {
     const { url, timeout, fetch, dispatcher } = settings;
-    const isGiven = fetch !== undefined || dispatcher !== undefined;
-    this.#own = isGiven ? Promise.resolve(undefined) : openOwn(url.origin, timeout);
+    const given = fetch ? byFetch(fetch) : dispatcher && byUndici(dispatcher as Dispatcher);
+    this.#own = given ? Promise.resolve(undefined) : openOwn(url.origin, timeout);
+    this.#send = this.#own.then(
+      (own) =>
+        given ?? (own ? byUndici(own) : byFetch((target, init) => globalThis.fetch(target, init))),
+    );
     // If it cannot be opened, the first request rejects.
-    this.#own.catch(() => {});
-    if (fetch !== undefined) this.#send = byFetch(fetch);
-    else if (dispatcher !== undefined) this.#send = byUndici(dispatcher as Dispatcher, true);
-    else {
-      this.#send = this.#own.then((own) =>
-        own === undefined
-          ? byFetch((url, init) => globalThis.fetch(url, init))
-          : byUndici(own, false),
-      );
-      this.#send.catch(() => {});
-    }
+    this.#send.catch(() => {});
   }
 
   /**
    * Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none, or it is
-   * refused (a redirect, too large, compressed).
+   * refused (a redirect, too large).
    */
   async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
-    const { method, path, query, body = null, contentType } = request;
-    const { url } = this.settings;
+    const { method, path, repeatable } = request;
+    const { query, body = null, contentType } = request.parameters;
+    const { url, maxResponseBytes } = this.settings;
     const name = nameOf(request);
-    const sent: Sent = {
-      origin: url.origin,
-      path: `${url.basePath}${path}${query ? `?${query}` : ''}`,
-      method,
-      headers: { ...HEADERS, ...(contentType && { 'content-type': contentType }) },
-      body,
-      signal: deadline.signal,
-    };
-    let starts = 0;
-    const onStart = (redirects: number): void => {
-      if (redirects > 0) throw redirected(name, 'by the dispatcher');
-      if (starts++ > 0 && !request.repeatable) throw notRepeated(name);
-    };
+    const target = `${url.basePath}${path}${query ? `?${query}` : ''}`;
+    const headers = contentType ? { ...HEADERS, 'content-type': contentType } : HEADERS;
     try {
       const send = await this.#send;
-      deadline.signal.throwIfAborted();
-      return await this.#read(name, await send(sent, deadline, onStart), deadline);
+      deadline.throwIfAborted();
+      const sending = send(url.origin, target, { method, headers, body }, { deadline, repeatable });
+      const { status, retryAfter, date, body: received } = await deadline.race(sending);
+      const bytes = await deadline.race(readBody(received, maxResponseBytes));
+      if (status >= 300 && status < 400) {
+        throw refused(
+          name,
+          'was redirected, and redirects are never followed; check the URL that was configured',
+        );
+      }
+      // Where the service failed, its status and `Retry-After` are all that counts.
+      if (bytes === undefined && !isTransient(status)) {
+        const limit = `${maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`;
+        throw refused(name, `the answer is larger than ${limit}`);
+      }
+      return { status, retryAfter, date, body: bytes ?? Buffer.alloc(0) };
     } catch (error) {
-      if (deadline.aborted) throw deadline.signal.reason;
+      deadline.throwIfAborted();
       throw error instanceof MarketgateError ? error : networkFailure(name, url.origin, error);
     }
   }
@@ -145,51 +133,10 @@ export class Transport {
   async close(): Promise<void> {
     await (await this.#own)?.destroy();
   }
-
-  async #read(name: string, received: Received, deadline: Deadline): Promise<WireResponse> {
-    const { status } = received;
-    const { maxResponseBytes: most } = this.settings;
-    const head = {
-      status,
-      retryAfter: received.header('retry-after'),
-      date: received.header('date'),
-    };
-    try {
-      if (status >= 300 && status < 400) throw redirected(name, `HTTP ${status}`);
-      const encoding = (received.header('content-encoding') ?? '').trim().toLowerCase();
-      if (encoding !== 'identity' && encoding !== '') {
-        throw refused(name, 'the answer is compressed, although that was not asked for');
-      }
-      const length = Number(received.header('content-length'));
-      const body = length > most ? undefined : await received.read(most);
-      if (body !== undefined) return { ...head, body };
-      throw refused(
-        name,
-        `the answer is larger than ${most} bytes; raise "maxResponseBytes" if it should be`,
-      );
-    } catch (error) {
-      received.discard();
-      // The service failed: then the status and `Retry-After` are all that counts.
-      if (!isTransient(status) || deadline.isAbortedByCaller) throw error;
-      return { ...head, body: Buffer.alloc(0) };
-    }
-  }
 }
 
 const refused = (name: string, problem: string): MarketgateError =>
   new MarketgateError('unexpected_response', `${name}: ${problem}`);
-
-const redirected = (name: string, how: string): MarketgateError =>
-  refused(
-    name,
-    `was redirected (${how}), and redirects are never followed; check the URL that was configured`,
-  );
-
-const notRepeated = (name: string): MarketgateError =>
-  new MarketgateError(
-    'service_unavailable',
-    `${name}: the request failed, and the dispatcher was kept from sending it again, because an auth_key works once`,
-  );
 
 /** Opens what sends the requests where the app has given nothing; `undefined`: the global `fetch` does. */
 async function openOwn(origin: string, timeout: number): Promise<Dispatcher | undefined> {
@@ -207,83 +154,60 @@ async function openOwn(origin: string, timeout: number): Promise<Dispatcher | un
   return proxyEnv === undefined ? new Pool(origin, options) : new EnvHttpProxyAgent(options);
 }
 
-/** @param isGiven whether the app gave the dispatcher, which can have interceptors. */
-function byUndici(dispatcher: Dispatcher, isGiven: boolean): Send {
-  const sender = isGiven ? dispatcher.compose(watchStarts) : dispatcher;
-  return async (sent, deadline, onStart) => {
-    const options = { ...sent, ...TURNED_OFF, ...(isGiven && { onStart }) };
-    const response = await deadline.race(sender.request(options as Dispatcher.RequestOptions));
-    const { statusCode: status, headers, body } = response;
+/** The status where a redirect was followed, or its status is hidden. */
+const REDIRECT = 302;
+
+const NO_RETRIES = { maxRetries: 0, statusCodes: [] };
+
+function byUndici(dispatcher: Dispatcher): Send {
+  return async (origin, path, { method, headers, body }, { deadline: signal, repeatable }) => {
+    const request = {
+      origin,
+      path,
+      method,
+      headers,
+      body,
+      signal,
+      // The deadline of the call is in their place.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // Of undici's interceptors, where the app has composed them.
+      maxRedirections: 0,
+      retryOptions: repeatable ? undefined : NO_RETRIES,
+    };
+    const response = await dispatcher.request(request);
+    const { history = [] } = Object(response.context) as { history?: readonly unknown[] };
     return {
-      status,
-      header: (name) => [headers[name]].flat()[0],
-      // It fails when the deadline ends.
-      read: (most) =>
-        new Promise((resolve, reject) => {
-          const chunks: Buffer[] = [];
-          let bytes = 0;
-          body.on('data', (chunk: Buffer) => {
-            bytes += chunk.length;
-            if (bytes > most) resolve(undefined);
-            else chunks.push(chunk);
-          });
-          body.on('end', () => {
-            resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
-          });
-          body.on('error', reject);
-        }),
-      discard: () => void body.on('error', () => {}).destroy(),
+      status: history.length > 0 ? REDIRECT : response.statusCode,
+      retryAfter: first(response.headers['retry-after']),
+      date: first(response.headers.date),
+      body: response.body,
     };
   };
 }
 
-/** An interceptor that calls `onStart` of a request, also where an inner one redirects or repeats it. */
-const watchStarts: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (given, handler) => {
-  const { onStart, ...options } = given as typeof given & { onStart: Parameters<Send>[2] };
-  const start = handler.onRequestStart;
-  handler.onRequestStart = (controller, context) => {
-    const { history } = Object(context) as { history?: unknown };
-    try {
-      onStart(Array.isArray(history) ? history.length : 0);
-    } catch (error) {
-      controller.abort(error as Error);
-      return;
-    }
-    start?.call(handler, controller, context);
-  };
-  return dispatch(options, handler);
-};
-
-/** The timeouts of undici, in whose place is the deadline of the call, and a redirect interceptor of the dispatcher. */
-const TURNED_OFF = { headersTimeout: 0, bodyTimeout: 0, maxRedirections: 0 };
-
-/** The status where `fetch` followed a redirect, or hides its status. */
-const REDIRECT = 302;
+const first = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;
 
 const byFetch =
   (fetch: FetchLike): Send =>
-  async ({ origin, path, ...init }, deadline) => {
-    const request = fetch(`${origin}${path}`, { ...init, redirect: 'manual' });
-    const response = await deadline.race(request);
+  async (origin, path, init, { deadline: { signal } }) => {
+    const response = await fetch(`${origin}${path}`, { ...init, signal, redirect: 'manual' });
     if (response.type === 'error') throw new TypeError('the request failed');
-    const { headers } = response;
-    const body = response.body as ReadableStream<Uint8Array> | null;
     const isRedirect = response.redirected || response.type === 'opaqueredirect';
     return {
       status: isRedirect ? REDIRECT : response.status,
-      // `fetch` has decoded the body.
-      header: (name) =>
-        name === 'content-encoding' ? undefined : (headers.get(name) ?? undefined),
-      // A stream of the app can go on when the deadline ends.
-      read: (most) => deadline.race(readStream(body, most)),
-      discard: () => void body?.cancel?.().catch(() => {}),
+      retryAfter: response.headers.get('retry-after') ?? undefined,
+      date: response.headers.get('date') ?? undefined,
+      body: response.body as AsyncIterable<Uint8Array> | null,
     };
   };
 
-async function readStream(body: object | null, most: number): Promise<Buffer | undefined> {
+/** `undefined`: it is larger than `most` bytes. */
+async function readBody(body: Received['body'], most: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body ?? []) {
     bytes += chunk.length;
     if (bytes > most) return undefined;
     chunks.push(chunk);

@@ -1,21 +1,23 @@
+import { KeyApi, LoginApi } from 'marketgate';
+import { MockAgent } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { clientSettings } from '../../../src/http/client-options.js';
+import { KEY } from '../../support/wire.js';
 
-const read = (value: unknown, allowInsecure = false) =>
-  clientSettings('KeyApi', { baseUrl: value, allowInsecure }, 'baseUrl', []).url;
+/** Makes both clients; their first error says whose option is wrong. */
+const makers: [string, (url: unknown, options?: object) => unknown][] = [
+  ['KeyApi: option "baseUrl"', (baseUrl, o) => new KeyApi({ baseUrl, apiKey: KEY, ...o } as never)],
+  [
+    'LoginApi: option "authUrl"',
+    (authUrl, o) => new LoginApi({ authUrl, appId: 'app', appSecret: 'secret', ...o } as never),
+  ],
+];
 
-describe('the address of a service', () => {
+describe.each(makers)('the address in %s', (name, make) => {
   it.each([
-    ['https://market.example', 'https://market.example', ''],
-    ['https://market.example/', 'https://market.example', ''],
-    ['https://market.example/shop//', 'https://market.example', '/shop'],
-    ['https://market.example:8443/a/b', 'https://market.example:8443', '/a/b'],
-    ['http://localhost:3000', 'http://localhost:3000', ''],
-    ['http://sandbox.localhost', 'http://sandbox.localhost', ''],
-    ['http://127.8.9.1', 'http://127.8.9.1', ''],
-    ['http://[::1]:3000', 'http://[::1]:3000', ''],
-  ])('takes %s', (value, origin, basePath) => {
-    expect(read(value)).toEqual({ origin, basePath });
+    ...['https://market.example', 'https://market.example/', 'https://market.example:8443/a//'],
+    ...['http://localhost:3000', 'http://sandbox.localhost', 'http://127.8.9.1', 'http://[::1]:1'],
+  ])('can be %s', (url) => {
+    expect(() => make(url)).not.toThrow();
   });
 
   it.each([
@@ -23,20 +25,41 @@ describe('the address of a service', () => {
     ...['https://user:pw@market.example', 'https://market.example?x=1', 'https://market.example#x'],
     ...['http://market.example', 'http://127.0.0.1.evil.example', 'http://localhost.evil.example'],
     'http://192.168.1.2',
-  ])('refuses %j with a TypeError that names the option', (value) => {
-    expect(() => read(value)).toThrow(TypeError);
-    expect(() => read(value)).toThrow(/KeyApi: option "baseUrl"/);
+  ])('is refused with a TypeError that names it and does not repeat it: %j', (url) => {
+    expect(() => make(url)).toThrow(TypeError);
+    expect(() => make(url)).toThrow(name);
+    expect(() => make(url)).not.toThrow(/user:pw|evil/);
   });
 
-  it.each([
-    [undefined, 'is undefined: is its environment variable set?'],
-    ['https://market.example/api/', 'must not end in /api, which the client adds itself'],
-    ['https://market.example/api/oauth', 'must not end in /api'],
-  ])('says of %j what to write', (value, expected) => {
-    expect(() => read(value)).toThrow(expected);
+  it('can be plain http where allowInsecure is true', () => {
+    expect(() => make('http://market.example', { allowInsecure: true })).not.toThrow();
   });
 
-  it('takes plain http where that is asked for', () => {
-    expect(read('http://market.example', true).origin).toBe('http://market.example');
+  /** A dispatcher that gives handlers to its interceptors as they are, as those of undici 6 and 8 do. */
+  class OtherUndici {
+    dispatch() {
+      return true;
+    }
+    compose(interceptor: (dispatch: object) => object) {
+      return { dispatch: interceptor(this.dispatch) };
+    }
+  }
+
+  it.each<[object, RegExp]>([
+    [{ fetch: 'fetch' }, /"fetch" must be a function/],
+    [{ dispatcher: { dispatch() {}, request() {} } }, /undici 7; give the "fetch" of another/],
+    [{ dispatcher: new OtherUndici() }, /undici 7; give the "fetch" of another/],
+    [{ fetch, dispatcher: new MockAgent() }, /"fetch" cannot go with "dispatcher"/],
+    [{ timeout: 0 }, /"timeout" .*milliseconds/],
+    [{ timeout: '5s' }, /"timeout"/],
+    [{ timeout: Number.NaN }, /"timeout"/],
+    [{ maxResponseBytes: -1 }, /"maxResponseBytes"/],
+    [{ retries: 1.5 }, /"retries"/],
+    [{ allowInsecure: 'false' }, /"allowInsecure"/],
+    [{ clock: 0 }, /"clock"/],
+    [{ timeOut: 5000 }, /"timeOut"/],
+  ])('has neighbours that are checked: %j is a TypeError', (options, says) => {
+    expect(() => make('https://market.example', options)).toThrow(TypeError);
+    expect(() => make('https://market.example', options)).toThrow(says);
   });
 });

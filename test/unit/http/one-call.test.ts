@@ -1,170 +1,148 @@
 import fc from 'fast-check';
 import { isMarketgateError, KeyApi, LoginApi } from 'marketgate';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CODE, KEY } from '../../support/wire.js';
-import { onlyFailures, type Plan, plan } from './simulation/plans.js';
 import { type Behaviour, SimulatedService } from './simulation/simulated-service.js';
 import { SimulatedTime } from './simulation/simulated-time.js';
 
 const VALIDATION = '/api/purchases/validation';
 const ACCOUNT = '/api/account/details';
-const AUTHORIZE = '/api/authorize';
 const RUNS = { numRuns: 200, seed: 20261121 };
 
-let time: SimulatedTime;
-beforeEach(() => {
-  time = SimulatedTime.begin();
-});
-afterEach(() => time.end());
+const time = new SimulatedTime();
 
-/** How the service behaves towards one request. */
+/** What the service does to the first, the second, … request (the last goes on for ever), and a client's options. */
+const planOf = (behaviour: fc.Arbitrary<Behaviour>) =>
+  fc.record({
+    schedule: fc.array(behaviour, { minLength: 1, maxLength: 10 }),
+    retries: fc.integer({ min: 0, max: 6 }),
+    timeout: fc.integer({ min: 20, max: 15_000 }),
+  });
+type Plan = { schedule: Behaviour[]; retries: number; timeout: number };
+
+const plan = planOf(
+  fc.record({
+    answer: fc.constantFrom(
+      ...(['positive', 'negative', '500', 'reset', 'hang', 'page', '429'] as const),
+    ),
+    after: fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 12_000 })),
+    retryAfter: fc.integer({ min: 0, max: 20 }),
+  }),
+);
+const failing = planOf(
+  fc.record({
+    answer: fc.constantFrom('500' as const, 'reset' as const),
+    after: fc.integer({ min: 0, max: 200 }),
+  }),
+);
+
 const behaviourOf = ({ schedule }: Plan, n: number): Behaviour =>
   schedule[Math.min(n, schedule.length - 1)] as Behaviour;
 
-const serve = (given: Plan) => new SimulatedService(time.now, (n) => behaviourOf(given, n));
-
-const on = (dispatcher: SimulatedService, { retries, timeout }: Plan) =>
-  ({ clock: time.now, dispatcher, retries, timeout }) as const;
-
-const keyApiOn = (service: SimulatedService, given: Plan): KeyApi =>
-  new KeyApi({
-    ...{ baseUrl: 'https://simulated.test', apiKey: KEY, cache: false },
-    ...on(service, given),
-  });
-
-const loginApiOn = (service: SimulatedService, given: Plan): LoginApi =>
-  new LoginApi({
-    ...{ authUrl: 'https://simulated.test', appId: 'app', appSecret: 'secret-of-the-app' },
-    ...on(service, given),
-  });
-
-interface Ended {
-  readonly value?: unknown;
-  readonly code?: string;
-  readonly took: number;
+function open(given: Plan) {
+  const service = new SimulatedService(time.now, (n) => behaviourOf(given, n));
+  const { retries, timeout } = given;
+  const options = { clock: time.now, dispatcher: service, retries, timeout };
+  const url = 'https://simulated.test';
+  const keyApi = new KeyApi({ baseUrl: url, apiKey: KEY, cache: false, ...options });
+  const loginApi = new LoginApi({ authUrl: url, appId: 'a', appSecret: 'secret', ...options });
+  return { service, keyApi, loginApi };
 }
 
-async function end(call: Promise<unknown>): Promise<Ended> {
+/** How a call ends, and after how long. */
+function end(call: Promise<unknown>) {
   const begun = time.now();
+  const took = () => time.now() - begun;
   return time.until(
     call.then(
-      (value) => ({ value, took: time.now() - begun }),
+      (value) => ({ value, code: undefined, took: took() }),
       (error: unknown) => {
         if (!isMarketgateError(error)) throw error;
-        return { code: error.code, took: time.now() - begun };
+        return { value: undefined, code: error.code, took: took() };
       },
     ),
   );
 }
 
-/** Nothing goes on behind the caller's back. */
+/** Nothing goes on without a caller. */
 async function expectSilence(service: SimulatedService): Promise<void> {
   const before = service.count();
   await time.pass(120_000);
   expect(service.count()).toBe(before);
 }
 
-describe('one call, whatever the service does', () => {
-  it('tries at most retries + 1 times, ends within its timeout, and invents no answer', async () => {
-    const seen = new Set<string>();
-    await fc.assert(
-      fc.asyncProperty(plan, async (given) => {
-        const service = serve(given);
-        const ended = await end(keyApiOn(service, given).validatePurchase(CODE));
-        expect(ended.took).toBeLessThanOrEqual(given.timeout);
-        expect(service.count(VALIDATION)).toBeLessThanOrEqual(given.retries + 1);
-        const answers = service.requests.map((_request, n) => behaviourOf(given, n).answer);
-        if (ended.value === null) {
-          // A negative answer, and a key that the service knows.
-          expect(answers).toContain('negative');
-          expect(service.requests.at(-1)?.path).toBe(ACCOUNT);
-          expect(answers.at(-1)).toBe('positive');
-        } else if (ended.value !== undefined) expect(answers.at(-1)).toBe('positive');
-        else expect(ended.code).toBeDefined();
-        seen.add(ended.code ?? (ended.value === null ? 'negative' : 'positive'));
-        // The check of the key before a negative answer counts is a separate request, which other
-        // callers can wait for: it can outlive the call, but it is bounded too.
-        await time.pass(120_000);
-        expect(service.count(ACCOUNT)).toBeLessThanOrEqual(given.retries + 1);
-        await expectSilence(service);
-      }),
-      RUNS,
-    );
-    // The runs reached every end there is.
-    expect([...seen].sort()).toEqual([
-      'api_key_rejected',
-      'negative',
-      'positive',
-      'service_unavailable',
-      'unexpected_response',
-    ]);
+it('a call tries at most retries + 1 times, ends within its timeout, and invents no answer', async () => {
+  const seen = new Set<string>();
+  const property = fc.asyncProperty(plan, async (given) => {
+    const { service, keyApi } = open(given);
+    const { value, code, took } = await end(keyApi.validatePurchase(CODE));
+    expect(took).toBeLessThanOrEqual(given.timeout);
+    expect(service.count(VALIDATION)).toBeLessThanOrEqual(given.retries + 1);
+    const answers = service.requests.map((_request, n) => behaviourOf(given, n).answer);
+    if (value === null) {
+      // A negative answer, and a key that the service knows.
+      expect(answers).toContain('negative');
+      expect(service.requests.at(-1)?.path).toBe(ACCOUNT);
+    }
+    if (value !== undefined) expect(answers.at(-1)).toBe('positive');
+    seen.add(code ?? (value === null ? 'negative' : 'positive'));
+    // The check of the key is for all callers: it can outlive the call.
+    await time.pass(120_000);
+    expect(service.count(ACCOUNT)).toBeLessThanOrEqual(given.retries + 1);
+    await expectSilence(service);
   });
+  await fc.assert(property, RUNS);
+  // The runs reached every end there is.
+  const errors = ['api_key_rejected', 'service_unavailable', 'unexpected_response'];
+  expect(seen).toEqual(new Set(['positive', 'negative', ...errors]));
+});
 
-  it('waits longer before each try, and never shorter than 50 ms', async () => {
-    await fc.assert(
-      fc.asyncProperty(onlyFailures, async (given) => {
-        const service = serve(given);
-        const { code } = await end(keyApiOn(service, given).getAccount());
-        expect(code).toBe('service_unavailable');
-        // After the fifth failure comes the probe.
-        for (let n = 1; n < Math.min(service.requests.length, 5); n++) {
-          const [before = 0, after = 0] = [service.times[n - 1], service.times[n]];
-          const waited = after - before - behaviourOf(given, n - 1).after;
-          const longest = Math.min(100 * 2 ** (n - 1), 2000);
-          // A timer is a whole number of milliseconds.
-          expect(waited).toBeGreaterThanOrEqual(Math.floor(longest / 2));
-          expect(waited).toBeLessThanOrEqual(longest + 1);
-        }
-      }),
-      RUNS,
-    );
+it('each wait before a retry is from 50 ms on, and up to twice as long as the one before', async () => {
+  const property = fc.asyncProperty(failing, async (given) => {
+    const { service, keyApi } = open(given);
+    expect((await end(keyApi.getAccount())).code).toBe('service_unavailable');
+    // After the fifth failure comes the probe.
+    for (let n = 1; n < Math.min(service.requests.length, 5); n++) {
+      const [before = 0, after = 0] = [service.times[n - 1], service.times[n]];
+      const waited = after - before - behaviourOf(given, n - 1).after;
+      const longest = Math.min(100 * 2 ** (n - 1), 2000);
+      expect(waited).toBeGreaterThanOrEqual(Math.floor(longest / 2));
+      expect(waited).toBeLessThanOrEqual(longest + 1);
+    }
   });
+  await fc.assert(property, RUNS);
+});
 
-  it('an exchange is sent once, whatever becomes of it', async () => {
-    const seen = new Set<string>();
-    await fc.assert(
-      fc.asyncProperty(plan, async (given) => {
-        const service = serve(given);
-        const ended = await end(loginApiOn(service, given).exchange('an-auth-key'));
-        expect(service.count(AUTHORIZE)).toBe(1);
-        expect(ended.took).toBeLessThanOrEqual(given.timeout);
-        seen.add(ended.code ?? 'token');
-        await expectSilence(service);
-      }),
-      RUNS,
-    );
-    const errors = ['auth_key_rejected', 'service_unavailable', 'unexpected_response'];
-    expect(seen).toEqual(new Set([...errors, 'token']));
+it('an exchange is sent once, whatever becomes of it; user info at most retries + 1 times', async () => {
+  const seen = new Set<string>();
+  const property = fc.asyncProperty(plan, async (given) => {
+    const { service, loginApi } = open(given);
+    const { code, took } = await end(loginApi.exchange('an-auth-key'));
+    expect(service.count('/api/authorize')).toBe(1);
+    expect(took).toBeLessThanOrEqual(given.timeout);
+    seen.add(code ?? 'token');
+    const user = await end(loginApi.getUser('a-token'));
+    expect(service.count('/api/get_user_info')).toBeLessThanOrEqual(given.retries + 1);
+    expect(user.took).toBeLessThanOrEqual(given.timeout);
+    await expectSilence(service);
   });
+  await fc.assert(property, RUNS);
+  const errors = ['auth_key_rejected', 'service_unavailable', 'unexpected_response'];
+  expect(seen).toEqual(new Set([...errors, 'token']));
+});
 
-  it('user info is read at most retries + 1 times, within the timeout', async () => {
-    await fc.assert(
-      fc.asyncProperty(plan, async (given) => {
-        const service = serve(given);
-        const ended = await end(loginApiOn(service, given).getUser('a-token'));
-        expect(service.count('/api/get_user_info')).toBeLessThanOrEqual(given.retries + 1);
-        expect(ended.took).toBeLessThanOrEqual(given.timeout);
-        expect(ended.value).not.toBeNull();
-        await expectSilence(service);
-      }),
-      RUNS,
-    );
+it('an abort ends a call in the same moment, and nothing is sent any more', async () => {
+  const moment = fc.integer({ min: 0, max: 5000 });
+  const property = fc.asyncProperty(plan, moment, async (given, after) => {
+    const { service, keyApi } = open(given);
+    const leaving = new AbortController();
+    const begun = time.now();
+    const call = keyApi.getAccount({ signal: leaving.signal });
+    const ended = call.then(time.now, time.now);
+    await time.pass(after);
+    leaving.abort();
+    expect((await time.until(ended)) - begun).toBeLessThanOrEqual(after);
+    await expectSilence(service);
   });
-
-  it('an abort ends it in the same moment, and takes the request back', async () => {
-    await fc.assert(
-      fc.asyncProperty(plan, fc.integer({ min: 0, max: 5000 }), async (given, after) => {
-        const service = serve(given);
-        const leaving = new AbortController();
-        const begun = time.now();
-        const call = keyApiOn(service, given).getAccount({ signal: leaving.signal });
-        const ended = call.then(time.now, time.now);
-        await time.pass(after);
-        leaving.abort();
-        expect((await time.until(ended)) - begun).toBeLessThanOrEqual(after);
-        await expectSilence(service);
-      }),
-      RUNS,
-    );
-  });
+  await fc.assert(property, RUNS);
 });

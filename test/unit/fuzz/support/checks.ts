@@ -87,7 +87,6 @@ export function checkHarmless(answer: unknown): void {
   const open = [answer];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (typeof value !== 'object' || value === null) continue;
-    assert.ok(!Object.hasOwn(value, '__proto__'), 'an answer holds __proto__ as a name');
     const prototype: unknown = Object.getPrototypeOf(value);
     assert.ok([Object.prototype, Array.prototype].includes(prototype as object), 'odd prototype');
     for (const inner of Object.values(value)) if (inner !== undefined) open.push(inner);
