@@ -191,7 +191,7 @@ export class HttpClient {
       if (startedAt !== undefined) {
         const { method, path: endpoint } = request;
         const durationMs = performance.now() - startedAt;
-        const isAborted = failure !== undefined && deadline.isAbortedByCaller;
+        const isAborted = failure !== undefined && (deadline.isAbortedByCaller || this.#isClosed);
         const code = isMarketgateError(failure) && { code: failure.code };
         const ending = isAborted ? { aborted: true } : code;
         requestChannel.publish({ method, endpoint, attempt, ...ending, durationMs });
