@@ -121,22 +121,8 @@ const MALFORMED =
   'this is no purchase code: it is too short, too long, or has other characters; check that it was copied whole';
 
 /**
- * Runs a request to the service: calls `request`, which validates the code, with a signal that aborts it. Called only
- * when the cache has no answer, or is not to be used.
- */
-export type RunRequest = (
-  request: (signal?: AbortSignal) => Promise<CheckResult>,
-) => Promise<CheckResult>;
-
-/** Decides about a code. Rejects with the errors of the app's own functions. */
-export type PurchaseCheck<Req> = (
-  code: unknown,
-  req: Req,
-  runRequest: RunRequest,
-) => Promise<CheckResult>;
-
-/**
- * Makes the check of a guard.
+ * Makes the check of a guard, which rejects with the errors of the app's own functions. Only when the cache has no answer,
+ * or is not to be used, it asks the service, through `runRequest`, which calls its argument with a signal that ends it.
  * @param clientOf gives the client key. Called only when the cache has no answer.
  * @param letsInOutage whether visitors are let in while the service is down. With `holder` they need an account then, too.
  * @throws TypeError that names the wrong option.
@@ -147,7 +133,7 @@ export function makePurchaseCheck<Req>(
   options: PurchaseCheckOptions<Req, HolderId | HolderIdOf<Req>>,
   clientOf: (req: Req, gate: GuessGate) => string,
   letsInOutage = false,
-): PurchaseCheck<Req> {
+) {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
   const itemsFor = itemsOption(owner, options.item);
   const checkConditions = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
@@ -180,7 +166,11 @@ export function makePurchaseCheck<Req>(
     return checkHolder && result.verdict === 'valid' ? checkHolder(result, code, req) : result;
   };
 
-  return async (given, req, runRequest) => {
+  return async (
+    given: unknown,
+    req: Req,
+    runRequest: (request: (signal?: AbortSignal) => Promise<CheckResult>) => Promise<CheckResult>,
+  ): Promise<CheckResult> => {
     if (isAbsent(given)) {
       const message = 'no purchase code was sent; send the one that came with the purchase';
       return deny('purchase_required', message, 'absent');
@@ -233,11 +223,7 @@ function makeConditionCheck<Req>(
   for (const name of ['item', 'licenseType', 'supported', 'accept'] as const) {
     // `item: config.itemId` with nothing configured must not let every purchase in.
     if (name in conditions && conditions[name] === undefined) {
-      throw wrongOption(
-        owner,
-        name,
-        'is given, but undefined: is its variable set? Without the option, purchases are not checked for it',
-      );
+      throw wrongOption(owner, name, 'is given, but undefined: is its variable set?');
     }
   }
   const licenses = licensesOption(owner, conditions.licenseType);
@@ -251,20 +237,14 @@ function makeConditionCheck<Req>(
     req: Req,
   ): Promise<CheckResult> => {
     if (items !== undefined && !items.includes(purchase.item.id)) {
-      return refuse(
-        purchase,
-        'purchase_item_mismatch',
-        'for another item; send the code of this one',
-      );
+      const why = 'for another item; send the code of this one';
+      return refuse(purchase, 'purchase_item_mismatch', why);
     }
     if (licenses !== undefined) {
       if (wasUnreadable(purchase, 'license_type')) return unreadable('license_type');
       if (!licenses.includes(purchase.license_type)) {
-        return refuse(
-          purchase,
-          'license_type_mismatch',
-          `its licence is of another kind; it takes ${wanted}`,
-        );
+        const why = `its licence is of another kind; it takes ${wanted}`;
+        return refuse(purchase, 'license_type_mismatch', why);
       }
     }
     if (supported) {
@@ -275,11 +255,8 @@ function makeConditionCheck<Req>(
         return unreadable('supported_until');
       }
       if (!isSupported(purchase, clock())) {
-        return refuse(
-          purchase,
-          'support_expired',
-          'its support has expired or was never bought; renew it',
-        );
+        const why = 'its support has expired or was never bought; renew it';
+        return refuse(purchase, 'support_expired', why);
       }
     }
     if (accept === undefined || (await accept(purchase, req)) === true) {

@@ -76,29 +76,27 @@ interface Client extends Record<Exclude<(typeof METHODS)[number], 'on'>, Call> {
   on(event: string, listener: (...args: string[]) => void): unknown;
   off(event: string, listener: (...args: string[]) => void): unknown;
   /** Not of a sentinel of node-redis 5, nor used of a cluster of ioredis, where it takes other arguments. */
-  readonly duplicate: Call<this>;
-  /** Of node-redis up to version 4, and of ioredis. */
+  readonly duplicate: Call<Client>;
+  /** Of ioredis, and of node-redis up to version 4; `destroy` from version 5 on. */
   disconnect(): unknown;
-}
+  destroy?(): unknown;
 
-interface NodeRedis extends Client {
+  // Of node-redis:
   readonly isOpen: boolean;
   /** Absent in a cluster before version 6. */
   readonly isReady?: boolean;
   /** From version 5 on. */
-  readonly withCommandOptions?: Call<NodeRedis>;
-  readonly destroy?: () => unknown;
+  readonly withCommandOptions?: Call<Client>;
   /** Of a cluster. */
   readonly masters?: readonly unknown[];
-  readonly nodeClient?: Call<NodeRedis | Promise<NodeRedis>>;
+  readonly nodeClient?: Call<Client | Promise<Client>>;
   /** Of a sentinel. */
   readonly acquire?: Call;
-}
 
-interface IoRedis extends Client {
+  // Of ioredis:
   readonly status: string;
   /** Of a cluster. */
-  readonly nodes?: Call<readonly IoRedis[]>;
+  readonly nodes?: Call<readonly Client[]>;
 }
 
 /** The events of both libraries after which messages can have been missed. */
@@ -114,7 +112,7 @@ function randomOf<T>(nodes: readonly T[]): T {
   return node;
 }
 
-function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
+function nodeRedisCommands(client: Client, timeout: number): RedisCommands {
   // The client's own timeout costs more than the command. But with several servers, nothing else removes commands from
   // the queue of one that is down.
   const settings = { timeout: client.nodeClient || client.acquire ? timeout : 0, typeMapping: {} };
@@ -161,7 +159,7 @@ function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
   };
 }
 
-function ioRedisCommands(client: IoRedis): RedisCommands {
+function ioRedisCommands(client: Client): RedisCommands {
   return {
     get isReady() {
       // `wait` is the state of a `lazyConnect` client, which its first command connects.
@@ -189,7 +187,7 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
           await connection.subscribe(...listeners.keys());
         },
         close() {
-          if (isOwn) return connection.disconnect();
+          if (isOwn) return void connection.disconnect();
           connection.off('message', onMessage);
           for (const event of LOST) connection.off(event, onLost);
         },
@@ -214,8 +212,8 @@ export function redisCommands(
 ): RedisCommands {
   const client: Partial<Record<string, unknown>> = Object(value);
   if (METHODS.every((name) => typeof client[name] === 'function')) {
-    if (typeof client.isOpen === 'boolean') return nodeRedisCommands(value as NodeRedis, timeout);
-    if (typeof client.status === 'string') return ioRedisCommands(value as IoRedis);
+    if (typeof client.isOpen === 'boolean') return nodeRedisCommands(value as Client, timeout);
+    if (typeof client.status === 'string') return ioRedisCommands(value as Client);
   }
   throw wrongOption(
     owner,

@@ -99,7 +99,7 @@ export class RedisCache implements SharedCache {
   }
 
   async publish(message: string): Promise<void> {
-    await this.#publish(this.#channel, message);
+    await this.#redis.call('publish', ({ publish }) => publish(this.#channel, message));
   }
 
   /**
@@ -110,18 +110,8 @@ export class RedisCache implements SharedCache {
     onMessage: (message: string) => void,
     onListening: (isListening: boolean) => void,
   ): Promise<() => Promise<void>> {
-    const source = {
-      client: this.#redis.commands,
-      subscriber: this.#subscriber,
-      channel: this.#channel,
-      publish: (channel: string) => this.#publish(channel, ''),
-    };
-    const end = subscribe(source, onMessage, onListening);
+    const end = subscribe(this.#redis, this.#subscriber, this.#channel, onMessage, onListening);
     return async () => end();
-  }
-
-  #publish(channel: string, message: string): Promise<unknown> {
-    return this.#redis.call('publish', (redis) => redis.publish(channel, message));
   }
 
   get #channel(): string {

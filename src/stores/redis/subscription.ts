@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { sleep, withTimeout } from '../../deadline.js';
 import type { RedisCommands, RedisSubscriber } from './clients.js';
+import type { RedisConnection } from './connection.js';
 
 /** The deadline of connecting and subscribing, in milliseconds. */
 const CONNECT_TIMEOUT = 5000;
@@ -10,30 +11,25 @@ const HEARTBEAT = 1000;
 /** The wait before another attempt, in milliseconds. */
 const RETRY_WAIT = 200;
 
-/** What {@link subscribe} needs of its cache. */
-interface Source {
-  /** The app's client. Once it is closed, no connection is opened for it, and none stays. */
-  readonly client: RedisCommands;
-  /** The app's `subscriber`, if there is one. */
-  readonly subscriber: RedisCommands | undefined;
-  readonly channel: string;
-  /** Publishes an empty message to a channel. */
-  publish(channel: string): Promise<unknown>;
-}
-
 /**
  * Listens to a channel until the returned function is called, and reports whether messages arrive.
  *
  * Clients report most losses by events, but not that a firewall has dropped the connection, that the server is frozen,
  * or that a node has left its cluster. So it also listens to a channel of its own, to which it publishes a heartbeat
  * each second. It is listening as long as they arrive.
+ *
+ * @param redis with the app's client. Once that is closed, no connection is opened for it, and none stays.
+ * @param given the app's `subscriber`, if there is one.
  */
 export function subscribe(
-  source: Source,
+  redis: RedisConnection,
+  given: RedisCommands | undefined,
+  channel: string,
   onMessage: (message: string) => void,
   onListening: (isListening: boolean) => void,
 ): () => void {
-  const { client, subscriber = client, channel, publish } = source;
+  const client = redis.commands;
+  const subscriber = given ?? client;
   const heartbeatChannel = `${channel}:${randomUUID()}`;
   const ending = new AbortController();
   const ended = ending.signal;
@@ -54,7 +50,7 @@ export function subscribe(
   const heartbeat = () =>
     new Promise<void>((resolve) => {
       onHeartbeat = resolve;
-      publish(heartbeatChannel).catch(() => {});
+      redis.call('publish', ({ publish }) => publish(heartbeatChannel, '')).catch(() => {});
     });
 
   /** Listens on one connection until it is lost. Rejects when it cannot, or when a heartbeat does not arrive. */
@@ -70,7 +66,7 @@ export function subscribe(
     // When it is ended, it first waits until it has connected: node-redis cannot be closed while it connects.
     try {
       connection = await withTimeout(CONNECT_TIMEOUT, () =>
-        subscriber.subscriber(listeners, subscriber !== client, onLost),
+        subscriber.subscriber(listeners, given !== undefined, onLost),
       );
       await Promise.race([whenLost, withTimeout(CONNECT_TIMEOUT, connection.open)]);
       while (!over.aborted && !client.isClosed) {

@@ -118,21 +118,6 @@ describe.skipIf(redisIsMissing())('RedisHolderStore', () => {
     },
   );
 
-  it.each(['full', 'read-only'] as const)(
-    '%s: who holds a code is let in all the same',
-    async (what) => {
-      const server = await openServer();
-      const store = await openStore(server.url);
-      const code = randomUUID();
-      await store.take(code, 'anna', 2);
-      await TROUBLES[what].begin(server);
-      expect(await store.take(code, 'anna', 2)).toBe(true);
-      expect(await store.take(code, 'bert', 1)).toBe(false);
-      await expect(store.take(code, 'bert', 2)).rejects.toThrow('RedisHolderStore.take failed (');
-      expect(await store.holders(code)).toEqual(['anna']);
-    },
-  );
-
   describe('with a replica', () => {
     let primary: RedisServer;
     let replica: RedisServer;

@@ -147,27 +147,6 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
     },
   );
 
-  it('killed: what failed is not written afterwards, and the data is absent', async () => {
-    await clients.each((opened, kind) => storesOf(opened, LONG).store.set(`${kind} before`, token));
-    await clients.onServers((server) => server.kill());
-    await clients.each(async (opened, kind) => {
-      const { store, cache } = storesOf(opened, SHORT);
-      // The client notices first, as in an outage that lasts.
-      await vi.waitFor(() => expect(store.get(kind)).rejects.toThrow(), SOON);
-      for (let round = 0; round < 3; round++) {
-        await expect(store.set(kind, token)).rejects.toThrow('RedisTokenStore.set');
-        await expect(cache.write(kind, 'old', HOUR, 1)).rejects.toThrow('RedisCache.write');
-      }
-    });
-    await clients.onServers((server) => server.restart());
-    await clients.each(async (opened, kind) => {
-      const { store, cache } = storesOf(opened, LONG);
-      await vi.waitFor(() => cache.write(KEY, 'after', HOUR, 1), SOON);
-      for (const user of [kind, `${kind} before`]) expect(await store.get(user)).toBeUndefined();
-      expect((await cache.read(kind)).value).toBeUndefined();
-    });
-  });
-
   it('a client that was closed fails at once, and says so', async () => {
     clients.close();
     await clients.each(async (opened) => {

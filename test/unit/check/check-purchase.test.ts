@@ -2,7 +2,6 @@ import {
   type CheckPurchaseOptions,
   checkPurchase,
   MarketgateError,
-  MemoryGuessLimit,
   type Purchase,
   requirePurchase,
 } from 'marketgate';
@@ -174,16 +173,6 @@ describe('checkPurchase', () => {
         });
       expect(await visit(guess(5), '2001:db8::1')).toMatchObject({ code: 'too_many_attempts' });
       expect(await visit(code('supported'), '10.0.0.9')).toBeUndefined();
-    });
-
-    it('counts in the limit that it is given, or not at all', async () => {
-      const { keyApi } = await openShop();
-      const guessLimit = new MemoryGuessLimit({ limit: 1 });
-      const limited = (i: number) => checkPurchase(keyApi, guess(i), { client: 1, guessLimit });
-      const unlimited = (i: number) => checkPurchase(keyApi, guess(i), { guessLimit: false });
-      const verdicts = [(await limited(1)).verdict, (await limited(2)).verdict];
-      expect(verdicts).toEqual(['invalid', 'unknown']);
-      for (let i = 3; i < 20; i++) expect((await unlimited(i)).verdict).toBe('invalid');
     });
   });
 });
