@@ -168,7 +168,9 @@ export function isNavigation(req: IncomingMessage): boolean {
 
 /** Whether the browser requests a page before a click. Such a request must have no effect. */
 export const isPrefetch = ({ headers }: IncomingMessage): boolean =>
-  /prefetch|prerender/i.test(`${headers['sec-purpose']} ${headers.purpose}`);
+  ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
+    /prefetch|prerender|preview/i.test(String(headers[name])),
+  );
 
 /** In the order that counts where the client has no preference. */
 const TYPES = ['application/json', 'application/problem+json', 'text/html'];

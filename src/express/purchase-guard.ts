@@ -144,17 +144,19 @@ function makeRequestCheck(
   if (typeof source !== 'function') {
     throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
   }
+  const check = makePurchaseCheck<Request>(
+    owner,
+    keyApi,
+    typeof holder?.id === 'function'
+      ? { ...options, holder: { ...holder, id: idOfUser(holder.id) } }
+      : options,
+    (req, gate) => gate.keyGenerator(req),
+    letsInOutage,
+  );
   // An id that is the same for all visitors would let them share a code.
   if (holder && typeof holder.id !== 'function') {
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
   }
-  const check = makePurchaseCheck<Request>(
-    owner,
-    keyApi,
-    holder ? { ...options, holder: { ...holder, id: idOfUser(holder.id) } } : options,
-    (req, gate) => gate.keyGenerator(req),
-    letsInOutage,
-  );
   const checkRequest = async (req: Request, res: ServerResponse): Promise<CheckResult> => {
     const code = await source(req);
     hideCode(req, code);

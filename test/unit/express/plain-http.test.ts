@@ -83,6 +83,7 @@ it.each<[object, string, boolean]>([
 it.each([
   [{ 'sec-purpose': 'prefetch;prerender' }, true],
   [{ purpose: 'Prefetch' }, true],
+  [{ 'x-moz': 'prefetch' }, true],
   [{ purpose: 'click' }, false],
   [{}, false],
 ])('%o is a prefetch: %s', (headers, expected) => {
