@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import type { RequestHandler } from 'express';
-import type { SandboxContext } from '../context.js';
 import { originOf, Refused } from '../request.js';
 
 /** On every answer of the console, so that `marketgate doctor` knows a sandbox. In lower case. */
@@ -19,7 +18,7 @@ export function hostnameOf(host: string): string {
  * share an origin, which only the Host header shows. Nobody can do that with an address or with localhost.
  */
 export const ownSiteOnly =
-  ({ consoleHosts }: Pick<SandboxContext, 'consoleHosts'>): RequestHandler =>
+  ({ consoleHosts }: { readonly consoleHosts: ReadonlySet<string> }): RequestHandler =>
   (req, res, next) => {
     res.setHeader(SANDBOX_HEADER, 'true');
     res.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
