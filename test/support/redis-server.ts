@@ -26,20 +26,27 @@ export function redisIsMissing(): boolean {
   return true;
 }
 
-/** Where no control of the process is needed: the Redis of REDIS_URL, or else one of our own. */
+/**
+ * Where no control of the process is needed: the Redis of REDIS_URL, or else the shared one, with whatever is in it,
+ * because tests that run at the same time use it.
+ */
 export const anyRedis = async (): Promise<string> =>
-  process.env.REDIS_URL || (await sharedRedis()).url;
+  process.env.REDIS_URL || (await startedRedis(false)).url;
 
 const shared = new Map<boolean, Promise<RedisServer>>();
+
+function startedRedis(cluster: boolean): Promise<RedisServer> {
+  const started = shared.get(cluster) ?? start(cluster);
+  shared.set(cluster, started);
+  return started;
+}
 
 /**
  * The server that all tests of this worker share, in its initial state and empty. It starts with its
  * first use and ends with the worker.
  */
 export async function sharedRedis({ cluster = false } = {}): Promise<RedisServer> {
-  const started = shared.get(cluster) ?? start(cluster);
-  shared.set(cluster, started);
-  const server = await started;
+  const server = await startedRedis(cluster);
   await server.reset();
   return server;
 }
