@@ -2,7 +2,6 @@ import { styleText } from 'node:util';
 import { KeyApi } from '../clients/key-api.js';
 import { LoginApi } from '../clients/login-api.js';
 import { isMarketgateError } from '../errors.js';
-import { isLoopback } from '../http/client-options.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import { CommandError, type Io, printable, printableJson } from './io.js';
 import { problemOf } from './running-sandbox.js';
@@ -128,10 +127,7 @@ function connectionChecks(setting: 'baseUrl' | 'authUrl', settings: Settings): C
         const trust = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
         throw new CommandError(`${message}; ${/certificate/i.test(message) ? trust : advice}`);
       });
-      const isPlain = url.startsWith('http:') && !isLoopback(new URL(url).hostname);
-      return isPlain
-        ? ['warning', 'answers over plain http: the secrets can be read on the way']
-        : ['ok', `answers (HTTP ${head.status})`];
+      return ['ok', `answers (HTTP ${head.status})`];
     },
     [`${prefix}clock`]: () => {
       const skew = Date.parse(head.headers.get('date') ?? '') - Date.now();

@@ -4,7 +4,7 @@ import type { Request, RequestHandler, Response, Router } from 'express';
 import express from 'express';
 import { LRUCache } from 'lru-cache';
 import type { SandboxContext } from '../context.js';
-import type { SeedApp, SeedUser } from '../data/schema.js';
+import type { SeedApp } from '../data/schema.js';
 import { sendPage } from '../pages.js';
 import { bodyParameters, fieldOf, form, queryParameters, type ReadField } from '../request.js';
 import {
@@ -22,22 +22,15 @@ interface BrowserSession {
   userId: string | undefined;
   /** The apps that this user has accepted: with `rememberedConsent`, visits of these are redirected at once. */
   readonly accepted: Set<string>;
-  /** The visits to /api/oauth that are not decided yet, by the ids that their forms carry as a token. */
-  readonly attempts: LRUCache<string, { readonly appId: string; readonly state: string }>;
 }
 
-/** A browser at one step of a login. */
-interface Visit {
+/** A visit to /api/oauth that is not decided yet. Its id is the token of the forms. */
+interface Attempt {
+  readonly id: string;
   readonly session: BrowserSession;
-  /** The id of the login attempt. */
-  readonly attempt: string;
-  readonly app: Readonly<SeedApp> | undefined;
-  /** Who is logged in. */
-  readonly user: Readonly<SeedUser> | undefined;
-  readonly field: ReadField;
+  readonly appId: string;
+  readonly state: string;
 }
-
-type Step = (res: Response, visit: Visit) => void;
 
 /**
  * Where an accepted login leads: the redirect URL of the app, which must have one. `?auth_key=` is appended
@@ -68,42 +61,42 @@ function setUser(session: BrowserSession, userId: string | undefined): void {
 }
 
 /** Goes on to the page of the next step, so that a reload does not send a form again. */
-const showNext = (res: Response, attempt: string): void =>
-  res.redirect(303, `/sandbox/login?attempt=${attempt}`);
+const showNext = (res: Response, { id }: Attempt): void =>
+  res.redirect(303, `/sandbox/login?attempt=${id}`);
 
 /** GET /api/oauth, opened in the user's browser (spec, "Endpoints"), and the pages that follow it. */
 export function oauthRouter(context: SandboxContext): Router {
-  const { data } = context;
-  /** The browsers that log in. The oldest are forgotten first. */
+  const { data, dialect } = context;
+  /** The browsers that log in, and what they have begun. The oldest are forgotten first. */
   const sessions = new LRUCache<string, BrowserSession>({ max: 1000 });
+  const attempts = new LRUCache<string, Attempt>({ max: 10_000 });
   const sessionOf = (req: Request): BrowserSession | undefined =>
     sessions.get(parseCookie(req.headers.cookie ?? '')[cookieName(req)] ?? '');
+  const appOf = ({ appId }: Attempt) => data.apps.find(({ app_id }) => app_id === appId);
+  const userOf = ({ session }: Attempt) =>
+    data.users.find(({ user_id }) => user_id === session.userId);
 
-  const visitOf = (session: BrowserSession, attempt: string, field: ReadField): Visit => ({
-    session,
-    attempt,
-    app: data.apps.find(({ app_id }) => app_id === session.attempts.get(attempt)?.appId),
-    user: data.users.find(({ user_id }) => user_id === session.userId),
-    field,
-  });
-
-  const showStep: Step = (res, visit) => {
-    const { session, attempt, app, user } = visit;
+  const showStep = (res: Response, attempt: Attempt): void => {
+    const [app, user] = [appOf(attempt), userOf(attempt)];
     if (!app) sendPage(res, unknownAppPage());
     else if (app.redirect_url === undefined) sendPage(res, registerPage(app));
-    else if (!user) sendPage(res, loginPage(app, data.users, attempt));
-    else if (context.dialect.rememberedConsent && session.accepted.has(app.app_id))
-      returnToApp(res, visit, 302);
-    else sendPage(res, consentPage(app, user, attempt));
+    else if (!user) sendPage(res, loginPage(app, data.users, attempt.id));
+    else if (dialect.rememberedConsent && attempt.session.accepted.has(app.app_id))
+      returnToApp(res, attempt, app, user.user_id, 302);
+    else sendPage(res, consentPage(app, user, attempt.id));
   };
 
   /** Sends the browser to the app. Not through `res.redirect`, which would encode the URL again. */
-  const returnToApp = (res: Response, { session, attempt, app, user }: Visit, status: number) => {
-    if (!app?.redirect_url || !user) return showNext(res, attempt);
-    const { state } = session.attempts.get(attempt) ?? {};
+  const returnToApp = (
+    res: Response,
+    { id, session, state }: Attempt,
+    app: Readonly<SeedApp>,
+    userId: string,
+    status: number,
+  ): void => {
     session.accepted.add(app.app_id);
-    session.attempts.delete(attempt);
-    const Location = callbackUrl(context, app, user.user_id, state);
+    attempts.delete(id);
+    const Location = callbackUrl(context, app, userId, state);
     const headers = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
     res.writeHead(status, { Location, ...headers }).end();
   };
@@ -113,12 +106,11 @@ export function oauthRouter(context: SandboxContext): Router {
    * browser, so a form that another site made cannot accept an app in the user's name.
    */
   const step =
-    (take: Step): RequestHandler =>
+    (take: (res: Response, attempt: Attempt, field: ReadField) => void): RequestHandler =>
     (req, res) => {
       const field = fieldsOf(req);
-      const session = sessionOf(req);
-      const attempt = field('attempt');
-      if (session?.attempts.has(attempt)) take(res, visitOf(session, attempt, field));
+      const attempt = attempts.get(field('attempt'));
+      if (attempt && attempt.session === sessionOf(req)) take(res, attempt, field);
       else sendPage(res, outdatedPage());
     };
 
@@ -129,26 +121,27 @@ export function oauthRouter(context: SandboxContext): Router {
     let session = sessionOf(req);
     if (!session) {
       const id = newId();
-      session = { userId: undefined, accepted: new Set(), attempts: new LRUCache({ max: 100 }) };
+      session = { userId: undefined, accepted: new Set() };
       sessions.set(id, session);
       res.cookie(cookieName(req), id, { httpOnly: true, sameSite: 'lax' });
     }
-    const attempt = newId();
-    session.attempts.set(attempt, { appId: field('app_id'), state: field('state') });
-    showStep(res, visitOf(session, attempt, field));
+    const attempt = { id: newId(), session, appId: field('app_id'), state: field('state') };
+    attempts.set(attempt.id, attempt);
+    showStep(res, attempt);
   });
   router.get('/sandbox/login', step(showStep));
-  const logIn = step((res, { session, attempt, field }) => {
+  const logIn = step((res, attempt, field) => {
     const user = data.users.find(({ user_id }) => user_id === field('user_id'));
-    if (user) setUser(session, user.user_id);
+    if (user) setUser(attempt.session, user.user_id);
     showNext(res, attempt);
   });
-  const decide = step((res, visit) => {
-    const { attempt, app, user, field } = visit;
+  const decide = step((res, attempt, field) => {
+    const [app, user] = [appOf(attempt), userOf(attempt)];
     const decision = field('decision');
-    if (decision === 'accept') returnToApp(res, visit, 303);
+    if (app?.redirect_url && user && decision === 'accept')
+      returnToApp(res, attempt, app, user.user_id, 303);
     // Cancel sends nothing to the app.
-    else if (app && user && decision === 'cancel') sendPage(res, cancelledPage(app, attempt));
+    else if (app && user && decision === 'cancel') sendPage(res, cancelledPage(app, attempt.id));
     else showNext(res, attempt);
   });
   router.post('/sandbox/login', form, logIn);
@@ -157,8 +150,8 @@ export function oauthRouter(context: SandboxContext): Router {
   router.get('/sandbox/logout', (req, res) => {
     const session = sessionOf(req);
     if (session) setUser(session, undefined);
-    const attempt = fieldsOf(req)('attempt');
-    if (session?.attempts.has(attempt)) showNext(res, attempt);
+    const attempt = attempts.get(fieldsOf(req)('attempt'));
+    if (attempt && attempt.session === session) showNext(res, attempt);
     else sendPage(res, loggedOutPage());
   });
   return router;
