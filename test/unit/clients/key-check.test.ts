@@ -1,7 +1,6 @@
 import type { KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { expectError, rejection } from '../../support/errors.js';
-import { unhandledRejections } from '../../support/hear.js';
 import { ACCOUNT, begun, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { json, page } from '../../support/service-in-memory.js';
 import { CODE, KEY, refusal, success } from '../../support/wire.js';
@@ -9,6 +8,12 @@ import { CODE, KEY, refusal, success } from '../../support/wire.js';
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const OTHER_KEY = 'b2'.repeat(32);
+
+const endOf = (call: Promise<unknown>) =>
+  call.then(
+    (found) => (found === null ? 'negative' : 'positive'),
+    (error) => error.code,
+  );
 
 /** A service that knows some keys and no code, and a client without a cache whose key can change. */
 function shop(...known: string[]) {
@@ -20,11 +25,7 @@ function shop(...known: string[]) {
     key,
     keyApi,
     /** How the lookup of a wrong code ends. */
-    lookup: (code = CODE) =>
-      keyApi.validatePurchase(code).then(
-        (found) => (found === null ? 'negative' : 'positive'),
-        (error) => error.code,
-      ),
+    lookup: (code = CODE) => endOf(keyApi.validatePurchase(code)),
     checks: () => service.asked(ACCOUNT),
   };
 }
@@ -38,10 +39,15 @@ describe('before its first negative answer is believed, the api_key is checked',
     await expectError(keyApi.listItems(), 'api_key_rejected');
   });
 
-  it('once for concurrent lookups, and for those after them', async () => {
-    const { lookup, checks } = shop(KEY);
-    const codes = Array.from({ length: 20 }, (_, i) => `wrong-code-${i}`);
-    expect(await Promise.all(codes.map(lookup))).toEqual(codes.map(() => 'negative'));
+  it('once for concurrent lookups, also when the caller that began the check leaves', async () => {
+    const { keyApi, lookup, checks } = shop(KEY);
+    const leaving = new AbortController();
+    const left = keyApi.validatePurchase('wrong-code', { signal: leaving.signal });
+    const others = Array.from({ length: 20 }, (_, i) => lookup(`wrong-code-${i}`));
+    await settle();
+    leaving.abort(new Error('left'));
+    await left.catch(() => {});
+    expect(await Promise.all(others)).toEqual(Array(20).fill('negative'));
     expect(await lookup()).toBe('negative');
     expect(checks()).toBe(1);
   });
@@ -58,40 +64,25 @@ describe('before its first negative answer is believed, the api_key is checked',
     expect(checks()).toBe(3);
   });
 
-  it('also when an account with odd fields is the answer', async () => {
-    const { service, lookup } = shop();
-    const data = { username: 'adanorth', balance: '1.234,50', profile: 'none', name: ['Ada'] };
-    service.override = ({ path }) => (path === ACCOUNT ? json(success({ data })) : undefined);
-    expect(await lookup()).toBe('negative');
-  });
-
-  it.each<[string, unknown, number, string]>([
-    ['an account of nothing', { data: {} }, 200, 'unexpected_response'],
-    ['a username that is none', { data: { username: { odd: true } } }, 200, 'unexpected_response'],
-    ['an empty username', { data: { username: '' } }, 200, 'unexpected_response'],
-    ['no account at all', { status: 'success' }, 200, 'unexpected_response'],
-    ['an account of nothing', { data: {} }, 429, 'service_unavailable'],
-    ['an account of nothing', { data: {} }, 503, 'service_unavailable'],
-    ['another refusal', { status: 'error', msg: 'Maintenance' }, 200, 'service_refused'],
-  ])('%s does not say that the key is known: %j, HTTP %i', async (_name, body, status, code) => {
+  it.each<[unknown, number, string]>([
+    [{ data: { username: 'ada', balance: '1.234,50', profile: 'none' } }, 200, 'negative'],
+    [{ data: {} }, 200, 'unexpected_response'],
+    [{ data: { username: { odd: true } } }, 200, 'unexpected_response'],
+    [{ data: { username: '' } }, 200, 'unexpected_response'],
+    [{}, 200, 'unexpected_response'],
+    [{ data: {} }, 429, 'service_unavailable'],
+    [{ data: {} }, 503, 'service_unavailable'],
+    [refusal('Maintenance'), 200, 'service_refused'],
+  ])('by an account with a username, and nothing else: %j, HTTP %i', async (body, status, end) => {
     const { service, lookup, checks } = shop(KEY);
-    service.override = ({ path }) => (path === ACCOUNT ? json(body, status) : undefined);
-    expect(await lookup()).toBe(code);
+    const answer = json(success(body as object), status);
+    service.override = ({ path }) => (path === ACCOUNT ? answer : undefined);
+    expect(await lookup()).toBe(end);
+    // Then it is known, or checked anew.
     service.override = undefined;
     service.now += MINUTE;
     expect(await lookup()).toBe('negative');
-    expect(checks()).toBe(2);
-  });
-
-  it('for everybody, when the caller that began the check leaves', async () => {
-    const { keyApi, lookup, checks } = shop(KEY);
-    const leaving = new AbortController();
-    const left = keyApi.validatePurchase('wrong-code-1', { signal: leaving.signal });
-    const others = ['wrong-code-2', 'wrong-code-3'].map(lookup);
-    leaving.abort(new Error('left'));
-    await expect(left).rejects.toThrow('left');
-    expect(await Promise.all(others)).toEqual(['negative', 'negative']);
-    expect(checks()).toBe(1);
+    expect(checks()).toBe(end === 'negative' ? 1 : 2);
   });
 });
 
@@ -116,13 +107,23 @@ describe('the check of the key', () => {
     expect(self.checks()).toBe(checks);
   });
 
-  it('that fails says nothing: it is made anew', async () => {
-    const { service, lookup, checks } = shop(KEY);
-    service.override = ({ path }) => (path === ACCOUNT ? page(503) : undefined);
-    expect(await lookup()).toBe('service_unavailable');
-    service.override = undefined;
-    expect(await lookup()).toBe('negative');
-    expect(checks()).toBe(2);
+  const wrong = (keyApi: KeyApi) => keyApi.validatePurchase('a-wrong-code');
+  const getAccount = (keyApi: KeyApi) => keyApi.getAccount();
+  it.each<[string, (keyApi: KeyApi) => Promise<unknown>, number, number]>([
+    ['a wrong code counts while it is under 5 s old', wrong, 5 * SECOND - 1, 1],
+    ['a wrong code does not count when it is older', wrong, 5 * SECOND, 2],
+    ['getAccount counts while it is under 5 s old', getAccount, 5 * SECOND - 1, 1],
+    ['getAccount does not count when it is older', getAccount, 5 * SECOND, 2],
+  ])('by %s, for a negative answer that would erase', async (_name, check, age, checks) => {
+    const { service, keyApi } = keyApiOn();
+    await keyApi.validatePurchase(CODE);
+    service.says = 'negative';
+    await check(keyApi);
+    service.now += age;
+    await wrong(keyApi);
+    expect(service.asked(ACCOUNT)).toBe(1);
+    expect(await keyApi.validatePurchase(CODE, { fresh: true })).toBeNull();
+    expect(service.asked(ACCOUNT)).toBe(checks);
   });
 
   it.each<[string, 'outage' | 'rejection', string]>([
@@ -136,53 +137,23 @@ describe('the check of the key', () => {
     if (end === 'rejection') service.keys = new Set();
     else service.override = ({ path }) => (path === ACCOUNT ? page(503) : undefined);
     await rejection(keyApi.validatePurchase(CODE, { fresh: true }));
+    expect(keyApi.peekPurchase(CODE)).toBeTruthy();
     service.now += SECOND;
-    const other = keyApi.validatePurchase('a-wrong-code').then(
-      (found) => found ?? 'negative',
-      (error) => error.code,
-    );
-    expect(await other).toBe(expected);
+    expect(await endOf(wrong(keyApi))).toBe(expected);
     expect(service.asked(ACCOUNT)).toBe(2);
   });
 
-  it('ends on the wire when its last caller has left, and not before', async () => {
-    const { service, keyApi } = keyApiOn({}, { cache: false });
+  it('by getAccount: a rejection replaces the check before, and a failure is none', async () => {
+    const { service, keyApi, lookup, checks } = shop(KEY);
+    service.says = 'outage';
+    await rejection(keyApi.getAccount());
     service.says = 'negative';
-    service.override = ({ path }) =>
-      path === ACCOUNT && service.asked(ACCOUNT) === 1 ? new Promise(() => {}) : undefined;
-    const callers = [new AbortController(), new AbortController()];
-    const left = callers.map(({ signal }) =>
-      keyApi.validatePurchase(CODE, { signal }).catch((error: Error) => error.message),
-    );
-    await settle();
-    const check = service.dispatcher.requests.find(({ path }) => path === ACCOUNT);
-    for (const [i, caller] of callers.entries()) {
-      caller.abort(new Error(`left ${i}`));
-      await settle();
-      expect(check?.isAborted).toBe(i === 1);
-    }
-    expect(await Promise.all(left)).toEqual(['left 0', 'left 1']);
-    // The next caller does not join what has ended.
-    expect(await keyApi.validatePurchase(CODE)).toBeNull();
-  });
-
-  const byWrongCode = (keyApi: KeyApi) => keyApi.validatePurchase('a-wrong-code');
-  const byGetAccount = (keyApi: KeyApi) => keyApi.getAccount();
-  it.each<[string, (keyApi: KeyApi) => Promise<unknown>, number, number]>([
-    ['counts while it is under 5 s old', byWrongCode, 5 * SECOND - 1, 1],
-    ['does not count when it is older', byWrongCode, 5 * SECOND, 2],
-    ['by getAccount counts while it is under 5 s old', byGetAccount, 5 * SECOND - 1, 1],
-    ['by getAccount does not count when it is older', byGetAccount, 5 * SECOND, 2],
-  ])('%s, for a negative answer that would erase', async (_name, check, age, checks) => {
-    const { service, keyApi } = keyApiOn();
-    await keyApi.validatePurchase(CODE);
-    service.says = 'negative';
-    await check(keyApi);
-    service.now += age;
-    await keyApi.validatePurchase('another-wrong-code');
-    expect(service.asked(ACCOUNT)).toBe(1);
-    expect(await keyApi.validatePurchase(CODE, { fresh: true })).toBeNull();
-    expect(service.asked(ACCOUNT)).toBe(checks);
+    expect(await lookup()).toBe('negative');
+    expect(checks()).toBe(2);
+    service.keys?.clear();
+    await rejection(keyApi.getAccount());
+    expect(await lookup()).toBe('api_key_rejected');
+    expect(checks()).toBe(3);
   });
 });
 
@@ -192,10 +163,10 @@ describe('the documented msg of account/details, "Invalid request", at another e
     ['getItem', (keyApi) => keyApi.getItem(7)],
     ['listItems', (keyApi) => keyApi.listItems()],
   ];
-  const blaming = (status: number, msg = 'INVALID request', ...known: string[]) => {
+  const blaming = (status: number, ...known: string[]) => {
     const self = shop(...known);
-    self.service.override = ({ path }) =>
-      path === ACCOUNT ? undefined : json(refusal(msg), status);
+    const answer = json(refusal('INVALID request'), status);
+    self.service.override = ({ path }) => (path === ACCOUNT ? undefined : answer);
     return self;
   };
 
@@ -208,7 +179,7 @@ describe('the documented msg of account/details, "Invalid request", at another e
   });
 
   it.each(CALLS)('is service_refused where account/details knows the key: %s', async (_n, ask) => {
-    const { service, keyApi, checks } = blaming(200, undefined, KEY);
+    const { service, keyApi, checks } = blaming(200, KEY);
     await expectError(ask(keyApi), 'service_refused');
     service.now += 5 * SECOND - 1;
     await expectError(ask(keyApi), 'service_refused');
@@ -229,17 +200,6 @@ describe('the documented msg of account/details, "Invalid request", at another e
     await expectError(keyApi.validatePurchase(CODE), 'service_refused', 'INVALID request');
   });
 
-  it('ends with the reason of the signal of its caller, also while the key is checked', async () => {
-    const { service, keyApi } = blaming(200);
-    const leaving = new AbortController();
-    const other = service.override;
-    service.override = (...given) => other?.(...given) ?? new Promise(() => {});
-    const call = keyApi.validatePurchase(CODE, { signal: leaving.signal });
-    await settle();
-    leaving.abort(new Error('left'));
-    await expect(call).rejects.toThrow('left');
-  });
-
   it.each<[string, object]>([
     ['without status "error"', { status: 'success', msg: 'Invalid request' }],
     ['in other words', refusal('Invalid requests')],
@@ -248,27 +208,5 @@ describe('the documented msg of account/details, "Invalid request", at another e
     service.override = ({ path }) => (path === ACCOUNT ? undefined : json(body));
     expect(await lookup()).toBe('service_refused');
     expect(checks()).toBe(0);
-  });
-});
-
-describe('getAccount is a check of the key', () => {
-  it('whose rejection counts more than the check before', async () => {
-    const { service, keyApi, lookup } = shop(KEY);
-    const unhandled = unhandledRejections();
-    await lookup();
-    service.keys?.clear();
-    await rejection(keyApi.getAccount());
-    await settle();
-    expect(unhandled).not.toHaveBeenCalled();
-    expect(await lookup()).toBe('api_key_rejected');
-  });
-
-  it('and none when it fails', async () => {
-    const { service, keyApi, lookup, checks } = shop(KEY);
-    service.says = 'outage';
-    await rejection(keyApi.getAccount());
-    service.says = 'negative';
-    expect(await lookup()).toBe('negative');
-    expect(checks()).toBe(2);
   });
 });

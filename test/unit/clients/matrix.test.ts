@@ -1,0 +1,174 @@
+import { KeyApi, LoginApi } from 'marketgate';
+import { createSandbox } from 'marketgate/sandbox';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+type Setting = Record<string, unknown>;
+
+/** What deployments differ in (field-notes): each switch of the sandbox with its values, the default first. */
+const KEY_API = {
+  errorStatus: ['http', 'ok'],
+  capitalisation: [false, true],
+  localised: [false, 'tr', 'de'],
+  validationEnvelope: ['data', 'item'],
+  tagsAsString: [false, true],
+  nulls: [false, true],
+  screenshotsAsObject: [false, true],
+  microseconds: [false, true],
+  numericStrings: [false, true],
+  supportedUntilPast: [false, true],
+  singleItemBug: [false, true],
+  rateLimit: [false, true],
+  browserRedirect: [false, true],
+  apiDisabled: [false],
+  gatewayErrors: [false],
+  crash: [false],
+  trimming: [true, false],
+};
+const LOGIN_API = {
+  errors: ['ok', 'http', 'localised', 403, 422, 'empty'],
+  authorizeMethod: ['post', 'get'],
+  oneLiveAuthKey: [false, true],
+  rememberedConsent: [false, true],
+  echoState: [false, true],
+  tokenMinutes: [60, 1],
+  tokenReuse: [false, true],
+  datetimes: [false, true],
+  relativePictures: [false, true],
+  extraFields: [false, true],
+  vanishedUser: [false],
+  htmlOutage: [false],
+  warnings: [false, 'bom'],
+};
+/** Settings in which the key API, or the login API, gives no answer. */
+const OUTAGES: Setting[] = [
+  ...[true, 404, 405, 413, 415].map((gatewayErrors) => ({ gatewayErrors })),
+  ...[{ crash: 'html' }, { crash: 'json' }, { apiDisabled: true }, { rateLimit: 0 }],
+  ...[{ htmlOutage: true }, { warnings: 'text' }],
+];
+
+/** Each value alone, and the last ones of all switches together. */
+const settingsOf = (switches: Record<string, readonly unknown[]>): [string, Setting][] => [
+  ...Object.entries(switches).flatMap(([name, values]) =>
+    values.map((value): [string, Setting] => [`${name}: ${value}`, { [name]: value }]),
+  ),
+  [
+    'all at once',
+    Object.fromEntries(Object.entries(switches).map(([name, values]) => [name, values.at(-1)])),
+  ],
+];
+
+const sandbox = createSandbox({
+  clock: () => Date.UTC(2026, 10, 21, 10),
+  redirectUrl: 'http://localhost:3999/callback',
+});
+const standing = { ...sandbox.dialect };
+let at: Awaited<ReturnType<typeof sandbox.listen>>;
+let codes: string[];
+beforeAll(async () => {
+  at = await sandbox.listen();
+  codes = [1, 2].map(() => sandbox.data.addPurchase({ item_id: 1042 }).purchase_code);
+  sandbox.data.refundPurchase(codes[1] as string);
+});
+afterAll(() => sandbox.close());
+
+/** How a call ends: what it gives, or the code of its error. A client for each, so that no breaker is open. */
+const endOf = (call: Promise<unknown>) => call.catch((error) => error.code);
+
+const options = { retries: 0, clock: sandbox.clock };
+function keyApiEnds() {
+  const api = (apiKey = at.apiKey) => new KeyApi({ baseUrl: at.baseUrl, apiKey, ...options });
+  const [code = '', refunded = ''] = codes;
+  const positive = [
+    api().getAccount(),
+    api().listItems(),
+    api().getItem(1042),
+    api().validatePurchase(` ${code}\n`),
+  ];
+  const negative = [
+    api().getItem(7),
+    api().validatePurchase(refunded),
+    api().validatePurchase('11111111-2222-4333-8444-555555555555'),
+  ];
+  const wrong = [api('f'.repeat(64)).getAccount(), api('f'.repeat(64)).validatePurchase(code)];
+  return Promise.all([positive, negative, wrong].map((calls) => Promise.all(calls.map(endOf))));
+}
+
+/** A new auth_key of the user. */
+const authKey = (): string =>
+  new URL(sandbox.acceptLogin('3001', { appId: at.appId })).searchParams.get('auth_key') ?? '';
+const loginApi = (others: object = {}) => {
+  const { authUrl, appId, appSecret } = at;
+  const { authorizeMethod } = sandbox.dialect;
+  return new LoginApi({ authUrl, appId, appSecret, authorizeMethod, ...options, ...others });
+};
+
+/** Sets the switches, all others as they stand, in another minute for the limit of requests. */
+function turn(dialect: object): void {
+  sandbox.clock.advance(60_000);
+  Object.assign(sandbox.dialect, standing, dialect);
+}
+
+it('the cases turn each switch of the sandbox, and begin where it stands', () => {
+  const initial = Object.entries({ ...KEY_API, ...LOGIN_API }).map(([name, [first]]) => [
+    name,
+    first,
+  ]);
+  expect(Object.fromEntries(initial)).toEqual(standing);
+});
+
+const record = { id: 1042, tags: expect.any(Array), price: { regular: expect.any(Number) } };
+
+it.each(settingsOf(KEY_API))('the key API is understood with %s', async (_name, dialect) => {
+  turn(dialect);
+  const { localised, errorStatus } = sandbox.dialect;
+  const [positive, negative, wrong] = await keyApiEnds();
+  expect(positive).toMatchObject([
+    { username: expect.any(String) },
+    expect.arrayContaining([expect.objectContaining({ id: 1042 })]),
+    record,
+    { purchase_code: codes[0], item: record },
+  ]);
+  // In other words, it is a negative answer with HTTP 404 only.
+  const isUnclear = localised !== false && errorStatus === 'ok';
+  expect(negative).toEqual(Array(3).fill(isUnclear ? 'service_refused' : null));
+  expect(wrong).toEqual(Array(2).fill(isUnclear ? 'service_refused' : 'api_key_rejected'));
+});
+
+it.each(settingsOf(LOGIN_API))('the login API is understood with %s', async (_name, dialect) => {
+  turn(dialect);
+  const { value } = await loginApi().exchange(authKey());
+  expect((await loginApi().getUser(value)).user_id).toBe('3001');
+  const { errors } = sandbox.dialect;
+  const badApp = loginApi({ appSecret: 'wrong' }).exchange(authKey());
+  // Without a reason, nobody can say what is wrong.
+  const isSilent = errors === 403 || errors === 422 || errors === 'empty';
+  const refusal = isSilent ? 'auth_key_rejected' : 'app_credentials_rejected';
+  expect(await endOf(badApp)).toBe(refusal);
+  expect(await endOf(loginApi().exchange('c0ffee'))).toBe('auth_key_rejected');
+  const isUnclear = errors === 422 || errors === 'empty';
+  const expired = isUnclear ? 'unexpected_response' : 'access_token_expired';
+  expect(await endOf(loginApi().getUser('no-token'))).toBe(expired);
+});
+
+it.each(OUTAGES.map((each) => [each]))(
+  'nothing is said about a code, a key or a token with %j',
+  async (dialect) => {
+    turn({});
+    const { value } = await loginApi().exchange(authKey());
+    const key = authKey();
+    turn(dialect);
+    const isLogin = 'htmlOutage' in dialect || 'warnings' in dialect;
+    const ends = isLogin
+      ? await Promise.all([endOf(loginApi().exchange(key)), endOf(loginApi().getUser(value))])
+      : (await keyApiEnds()).flat();
+    const allowed = ['service_unavailable', 'unexpected_response', 'service_refused'];
+    expect(ends.filter((end) => !allowed.includes(end as string))).toEqual([]);
+  },
+);
+
+it('a user who is gone is login_failed', async () => {
+  turn({});
+  const { value } = await loginApi().exchange(authKey());
+  turn({ vanishedUser: true });
+  expect(await endOf(loginApi().getUser(value))).toBe('login_failed');
+});
