@@ -18,6 +18,7 @@ import {
   TYPESCRIPTS,
 } from './axes.js';
 import { failoverTable } from './failover.js';
+import { openapiTable } from './openapi.js';
 import {
   type Matrix,
   makeProject,
@@ -190,6 +191,7 @@ try {
     bundles: () => bundlesTable(matrix),
     runtimes: () => runtimesTable(matrix),
     failover: () => failoverTable(matrix),
+    openapi: () => openapiTable(matrix),
     servers: () => serversTable(matrix),
     floor: () => floorTable(matrix, redis.url),
     types: () => typesTable(matrix),
