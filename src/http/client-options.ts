@@ -30,10 +30,13 @@ export type FetchLike = (
     redirect: 'manual';
   },
 ) => Promise<{
+  /** The HTTP status. */
   readonly status: number;
   /** `error` for a request that failed, `opaqueredirect` for a redirect whose status is hidden. */
   readonly type: string;
+  /** Whether a redirect was followed, which is refused. */
   readonly redirected: boolean;
+  /** The headers. */
   readonly headers: Pick<Headers, 'get'>;
   /** A stream of bytes, or none. */
   readonly body: object | null;
