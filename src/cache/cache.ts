@@ -242,7 +242,7 @@ export class Cache<T extends object> {
       for (let round = 0; round < MAX_ROUNDS; round++) {
         const found = isFresh
           ? await sharedTier?.read(subject, adopt)
-          : await sharedTier?.find(subject, adopt, lookup.signal);
+          : await sharedTier?.find(subject, adopt, lookup);
         try {
           const known = isFresh || !found ? undefined : this.#known(spelling, found, lookup);
           const answer = known ?? (await this.#request(spelling, lookup, begun, found));

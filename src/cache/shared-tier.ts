@@ -163,7 +163,7 @@ export class SharedTier {
   async find<A>(
     subject: string,
     adopt: (answer: SharedAnswer) => A | undefined,
-    signal: AbortSignal,
+    signal: Pick<AbortSignal, 'aborted'>,
   ): Promise<Found<A>> {
     const begun = performance.now();
     // The service gets at least half of the time.
