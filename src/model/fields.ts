@@ -120,7 +120,10 @@ export const url = about(text, { format: 'uri' });
 /** A URL of a user, or an empty string. */
 export const urlOrEmpty = about(url, { canBeBlank: true });
 export const urls = z.array(url, error('list'));
-const isTimestamp = (sent: string): boolean => parseTimestamp(sent) !== undefined;
+/** The usual form. Parsing it would be a tenth of the cost of a call, and more of that of a long list. */
+const USUAL = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
+const isTimestamp = (sent: string): boolean =>
+  USUAL.test(sent) || parseTimestamp(sent) !== undefined;
 /** ISO 8601. */
 export const timestamp = about(
   z.string(error('timestamp')).check(z.refine(isTimestamp, error('timestamp'))),
