@@ -98,7 +98,7 @@ export class HttpClient {
       // A service that asks to be left alone is there.
       const isDown = async (): Promise<boolean> =>
         this.#gate.retryAfter === 0 && (this.#breaker.isOpen || this.#breaker.isDown());
-      if (isUnavailable(error) && !deadline.isAbortedByCaller) failures.set(error, isDown);
+      if (isUnavailable(error)) failures.set(error, isDown);
       throw error;
     }
   }
