@@ -164,36 +164,23 @@ export const MAX_REQUESTS = 128;
 /** Lets so many requests out at a time. The others wait here and not for a connection, so that a closed gate stops them. */
 export class Turns {
   #free = MAX_REQUESTS;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting: { readonly deadline: Deadline; readonly go: () => void }[] = [];
 
   /** Takes a turn, which must be given back. `undefined`: at once; otherwise, when the promise resolves. */
   take(deadline: Deadline): Promise<void> | undefined {
-    if (this.#free === 0) return this.#wait(deadline);
+    if (this.#free === 0) {
+      return deadline.race(new Promise((go) => this.#waiting.push({ deadline, go })));
+    }
     this.#free--;
     return undefined;
   }
 
   giveBack(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) this.#free++;
-    else {
-      this.#waiting.delete(next);
-      next();
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      if (next.deadline.aborted) continue;
+      next.go();
+      return;
     }
-  }
-
-  async #wait(deadline: Deadline): Promise<void> {
-    let go = (): void => {};
-    const turn = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    this.#waiting.add(go);
-    try {
-      await deadline.race(turn);
-    } catch (reason) {
-      // It can have got its turn in the same moment.
-      if (!this.#waiting.delete(go)) this.giveBack();
-      throw reason;
-    }
+    this.#free++;
   }
 }

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { KeyApi } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expectError, rejection } from '../../support/errors.js';
-import { KeyApiService, keyApiOn } from '../../support/key-api-service.js';
+import { KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { json, page, reset, ServiceInMemory } from '../../support/service-in-memory.js';
 import { page as htmlPage, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, refusal, success } from '../../support/wire.js';
@@ -68,6 +68,28 @@ describe('a service that asks to be left alone', () => {
       expect((await rejection(loginApi.exchange('k1'))).retryAfter).toBeOneOf([59, 60]);
     },
   );
+});
+
+it('128 requests go out at a time; callers who leave while they wait keep nobody waiting', async () => {
+  const { service, keyApi } = keyApiOn({}, { cache: false });
+  const leaving = new AbortController();
+  const ask = (n: number, options = {}) => keyApi.validatePurchase(`code-${n}`, options);
+  const calls = (count: number, options = {}) =>
+    Promise.allSettled(Array.from({ length: count }, (_, n) => ask(n, options)));
+  service.hold();
+  const first = calls(128);
+  const left = calls(9, { signal: leaving.signal });
+  await settle();
+  expect(service.asked()).toBe(128);
+  leaving.abort();
+  await Promise.all([service.release(), first, left]);
+  service.hold();
+  const second = calls(200);
+  await settle();
+  expect(service.asked()).toBe(256);
+  await service.release();
+  await second;
+  expect(service.asked()).toBe(328);
 });
 
 describe('a failed call says when to come back', () => {
