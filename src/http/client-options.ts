@@ -54,7 +54,8 @@ export interface ClientOptions {
   allowInsecure?: boolean | undefined;
   /**
    * An undici 7 `Dispatcher` that sends the requests: a proxy agent, or a mock in tests. For another version of undici,
-   * give its `fetch`. undici's interceptors for redirects, and for retries of the exchange of an auth_key, are turned off.
+   * give its `fetch`. undici's interceptors for redirects, and for retries of the exchange of an auth_key, are turned off;
+   * its `RetryAgent` takes no notice of that, so give a {@link LoginApi} none.
    * `close()` leaves it open. Cannot be combined with `fetch`. Default: a keep-alive pool; through the proxies of the
    * environment where Node.js uses them (`NODE_USE_ENV_PROXY=1`); the global `fetch` on Bun.
    */

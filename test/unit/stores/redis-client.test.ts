@@ -161,11 +161,13 @@ describe('a call to Redis', () => {
 
   it('whose deadline has passed is not sent when the connection is back', async () => {
     const client = Object.assign(new FakeNodeRedis(), { isReady: false });
-    const error = await rejection(storeOf(client, 20).set('anna', tokenOf()));
-    expect(error.message).toContain('did not answer within 20 ms');
+    vi.useFakeTimers();
+    const outcome = rejection(storeOf(client, 20).set('anna', tokenOf()));
+    await vi.advanceTimersByTimeAsync(21);
+    expect((await outcome).message).toContain('did not answer within 20 ms');
     client.isReady = true;
     await storeOf(client).get('anna');
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await vi.advanceTimersByTimeAsync(1000);
     expect(client.set).not.toHaveBeenCalled();
   });
 
