@@ -9,13 +9,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { everythingOf } from '../../support/errors.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { hear } from '../../support/hear.js';
-import { KeyApiService, keyApiOn } from '../../support/key-api-service.js';
+import { keyApiOn } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
-import { openShop, VALIDATION } from '../../support/shop.js';
 import { CODE, guess, purchase as onTheWire, success } from '../../support/wire.js';
 
 const purchase = onTheWire as Purchase;
 const NOW = Date.parse('2026-06-01T12:00:00Z');
+const client = 'anna';
 
 /** A decision about what was sent, by a service that has this purchase. */
 const decide = (
@@ -24,17 +24,13 @@ const decide = (
   sent: unknown = CODE,
 ) =>
   checkPurchase({ validatePurchase: async () => found, clock: () => NOW }, sent, {
-    client: 'anna',
+    client,
     ...options,
   });
 const denied = (code: string) =>
   expect.objectContaining({ verdict: 'invalid', denial: expect.objectContaining({ code }) });
 
-describe('checkPurchase', () => {
-  it('is valid with the purchase, and with nothing else', async () => {
-    expect(await decide(purchase, { item: 1042 })).toStrictEqual({ verdict: 'valid', purchase });
-  });
-
+describe('a purchase code', () => {
   it.each<[string, unknown, string, string]>([
     ['nothing', undefined, 'absent', 'purchase_required'],
     ['a blank', ' ', 'absent', 'purchase_required'],
@@ -43,137 +39,102 @@ describe('checkPurchase', () => {
     ['three letters', 'abc', 'invalid', 'purchase_code_invalid'],
     ['129 letters', 'x'.repeat(129), 'invalid', 'purchase_code_invalid'],
     ['other letters', 'späces-are-bad', 'invalid', 'purchase_code_invalid'],
+    ['blanks inside', 'x y z 1 2 3', 'invalid', 'purchase_code_invalid'],
     ['a code after 500 blanks', `${' '.repeat(500)}${CODE}`, 'invalid', 'purchase_code_invalid'],
-  ])('of %s asks nobody', async (_name, sent, verdict, code) => {
+  ])('that is %s is refused, and the service is not asked', async (_name, sent, verdict, code) => {
     const keyApi = { validatePurchase: vi.fn() };
-    expect(await checkPurchase(keyApi, sent, { client: 'anna' })).toStrictEqual({
+    expect(await checkPurchase(keyApi, sent, { client })).toStrictEqual({
       verdict,
       denial: expect.objectContaining({ code }),
     });
     expect(keyApi.validatePurchase).not.toHaveBeenCalled();
   });
 
-  it('takes a code as it was pasted', async () => {
+  it.each([
+    ['as it was pasted', ` \u200b${CODE.replace('-', '\uff0d')}\u00a0\n`, CODE],
+    ['of four characters', 'AB12', 'AB12'],
+    ['of 128 characters', 'x'.repeat(128), 'x'.repeat(128)],
+    ['of any visible ASCII characters', '"><b>.-', '"><b>.-'],
+  ])('%s is asked about', async (_name, sent, asked) => {
     const keyApi = { validatePurchase: vi.fn(async () => purchase) };
-    const pasted = ` \u200b${CODE.replace('-', '\uff0d')}\u00a0\n`;
-    expect((await checkPurchase(keyApi, pasted, { client: 'anna' })).verdict).toBe('valid');
-    expect(keyApi.validatePurchase).toHaveBeenCalledWith(CODE, expect.anything());
+    expect((await checkPurchase(keyApi, sent, { client })).verdict).toBe('valid');
+    expect(keyApi.validatePurchase).toHaveBeenCalledWith(asked, expect.anything());
   });
 
-  it.each(['AB12.CD34', 'A1B2C3D', '"><b>'])(
-    'asks about a code of any visible ASCII characters: %s',
-    async (code) => {
-      const keyApi = { validatePurchase: vi.fn(async () => purchase) };
-      expect((await checkPurchase(keyApi, code, { client: 'anna' })).verdict).toBe('valid');
-      expect(keyApi.validatePurchase).toHaveBeenCalledWith(code, expect.anything());
-    },
-  );
-
-  it('refuses a code that is not of the codePattern of its KeyApi: no request, no failed attempt', async () => {
+  it('that is not of the codePattern of the KeyApi is refused: no request, no failed attempt', async () => {
     const { keyApi, service } = keyApiOn({}, { codePattern: /^MK-\d{4}$/g });
     const guessLimit = { limit: 1 };
     for (const code of ['MK-12345', 'mk-1234', CODE]) {
-      const decision = await checkPurchase(keyApi, code, { client: 1, guessLimit, fresh: true });
+      const decision = await checkPurchase(keyApi, code, { client, guessLimit, fresh: true });
       expect(decision).toEqual(denied('purchase_code_invalid'));
     }
     expect(service.asked('all')).toBe(0);
     for (const code of ['MK-1234', '\uff2d\uff2b-5678']) {
-      expect((await checkPurchase(keyApi, code, { client: 1, guessLimit })).verdict).toBe('valid');
+      expect((await checkPurchase(keyApi, code, { client, guessLimit })).verdict).toBe('valid');
     }
+  });
+});
+
+describe('checkPurchase', () => {
+  it('is valid with the purchase, and with nothing else', async () => {
+    expect(await decide(purchase, { item: 1042 })).toStrictEqual({ verdict: 'valid', purchase });
   });
 
   it.each(['api_key_rejected', 'service_unavailable', 'service_refused'] as const)(
     'is unknown where the service could not tell: %s',
     async (code) => {
       const error = new MarketgateError(code, 'x');
-      const keyApi = { validatePurchase: async () => Promise.reject(error) };
-      const decision = await checkPurchase(keyApi, CODE, { client: 'anna' });
+      const keyApi = { validatePurchase: () => Promise.reject(error) };
+      const decision = await checkPurchase(keyApi, CODE, { client });
       expect(decision).toStrictEqual({ verdict: 'unknown', error });
     },
   );
 
   it('rejects with any other error, which is none of the service', async () => {
-    const keyApi = { validatePurchase: async () => Promise.reject(new Error('mine')) };
-    await expect(checkPurchase(keyApi, CODE, { client: 'anna' })).rejects.toThrow('mine');
+    const keyApi = { validatePurchase: () => Promise.reject(new Error('mine')) };
+    await expect(checkPurchase(keyApi, CODE, { client })).rejects.toThrow('mine');
     const accept = () => Promise.reject(new MarketgateError('service_unavailable', 'mine'));
     await expect(decide(purchase, { accept })).rejects.toThrow('mine');
   });
 
   it.each([undefined, false] as const)('ends with its signal (limit: %s)', async (guessLimit) => {
     const leaving = new AbortController();
-    const validatePurchase = vi.fn(
-      (_code: string, { signal }: { signal?: AbortSignal } = {}) =>
-        new Promise<null>((_resolve, reject) =>
-          signal?.addEventListener('abort', () => reject(signal.reason)),
-        ),
-    );
     const { signal } = leaving;
-    const options = { client: 'anna', signal, guessLimit };
-    const decision = checkPurchase({ validatePurchase }, CODE, options);
-    await vi.waitFor(() => expect(validatePurchase).toHaveBeenCalled(), { timeout: 40_000 });
+    const { keyApi, service } = keyApiOn({ says: 'silence' });
+    const options = { client, signal, guessLimit };
+    const decision = checkPurchase(keyApi, CODE, options);
+    await vi.waitFor(() => expect(service.asked('all')).toBe(1), { timeout: 40_000 });
     leaving.abort(new MarketgateError('service_unavailable', 'left'));
     await expect(decision).rejects.toThrow('left');
-    // Aborted before it begins, it sends nothing.
-    await expect(checkPurchase({ validatePurchase }, guess(1), options)).rejects.toThrow('left');
-    expect(validatePurchase).toHaveBeenCalledTimes(1);
-  });
-
-  it('looks at its signal before everything else, as the clients do', async () => {
-    const keyApi = { validatePurchase: async () => purchase, peekPurchase: () => purchase };
-    const signal = AbortSignal.abort(new Error('left'));
-    for (const code of [CODE, 'malformed!', undefined]) {
-      const call = checkPurchase(keyApi as never, code, { client: 'anna', signal });
-      await expect(call).rejects.toThrow('left');
+    // Aborted before it begins, it sends nothing, and says nothing about a code.
+    for (const code of [guess(1), 'malformed!', undefined]) {
+      await expect(checkPurchase(keyApi, code, options)).rejects.toThrow('left');
     }
-    const wrong = checkPurchase(keyApi as never, CODE, { client: 'anna', signal: {} as never });
-    await expect(wrong).rejects.toThrow(/"signal" must be an AbortSignal/);
+    expect(service.asked('all')).toBe(1);
   });
 
-  describe('with a client of the service', () => {
-    it('asks the service once, and again where it is told to', async () => {
-      const { keyApi, code, asked } = await openShop();
-      const check = (fresh?: boolean | (() => boolean)) =>
-        checkPurchase(keyApi, code('supported'), { client: 'anna', fresh });
-      const calls = [];
-      for (const fresh of [undefined, false, () => false, true, () => true]) {
-        expect((await check(fresh)).verdict).toBe('valid');
-        calls.push(asked(VALIDATION));
-      }
-      expect(calls).toEqual([1, 1, 1, 2, 3]);
-    });
+  it('asks the service once, and again where it is told to', async () => {
+    const { keyApi, service } = keyApiOn();
+    const calls = [];
+    for (const fresh of [undefined, false, () => false, true, async () => true]) {
+      expect((await checkPurchase(keyApi, CODE, { client, fresh })).verdict).toBe('valid');
+      calls.push(service.asked());
+    }
+    expect(calls).toEqual([1, 1, 1, 2, 3]);
+  });
 
-    it('does not ask for what the cache knows, right or wrong', async () => {
-      const keyApi = { validatePurchase: vi.fn(), peekPurchase: (): Purchase | null => purchase };
-      const refused = { client: 'anna', accept: async () => false };
-      expect((await checkPurchase(keyApi, CODE, { client: 'anna' })).verdict).toBe('valid');
-      expect(await checkPurchase(keyApi, CODE, refused)).toEqual(denied('purchase_not_accepted'));
-      keyApi.peekPurchase = () => null;
-      const wrong = await checkPurchase(keyApi, CODE, { client: 'anna' });
-      expect(wrong).toEqual(denied('purchase_code_invalid'));
-      expect(keyApi.validatePurchase).not.toHaveBeenCalled();
+  it('counts failed attempts by client, together with the guards of its KeyApi', async () => {
+    const { keyApi, service } = keyApiOn({ says: 'negative' });
+    const options = { client: '10.0.0.1', guessLimit: { limit: 2 } };
+    for (const n of [1, 2]) await checkPurchase(keyApi, guess(n), options);
+    expect(await checkPurchase(keyApi, guess(3), options)).toMatchObject({
+      error: { code: 'too_many_attempts', status: 429, retryAfter: expect.any(Number) },
     });
-
-    it('counts failed attempts by client, together with the guards of its KeyApi', async () => {
-      const { keyApi, code, asked } = await openShop();
-      const check = (i: number, client: string) =>
-        checkPurchase(keyApi, guess(i), { client, guessLimit: { limit: 2 } });
-      const verdicts = [];
-      for (const i of [1, 2, 3]) verdicts.push((await check(i, '2001:db8::1')).verdict);
-      expect(verdicts).toEqual(['invalid', 'invalid', 'unknown']);
-      expect(await check(3, '2001:db8:0:1::2')).toMatchObject({
-        error: { code: 'too_many_attempts', status: 429, retryAfter: expect.any(Number) },
-      });
-      expect(asked(VALIDATION)).toBe(2);
-      expect((await check(4, '10.0.0.1')).verdict).toBe('invalid');
-
-      const guard = requirePurchase(keyApi, { guessLimit: { limit: 2 } });
-      const visit = (sent: string, ip: string) =>
-        new Promise((resolve) => {
-          guard({ headers: { 'x-purchase-code': sent }, ip } as never, fakeResponse(), resolve);
-        });
-      expect(await visit(guess(5), '2001:db8::1')).toMatchObject({ code: 'too_many_attempts' });
-      expect(await visit(code('supported'), '10.0.0.9')).toBeUndefined();
-    });
+    const guard = requirePurchase(keyApi, { guessLimit: { limit: 2 } });
+    const req = { headers: { 'x-purchase-code': guess(4) }, ip: '10.0.0.1' };
+    const error = await new Promise((next) => guard(req as never, fakeResponse(), next));
+    expect(error).toMatchObject({ code: 'too_many_attempts' });
+    expect(service.asked()).toBe(2);
   });
 });
 
@@ -224,8 +185,8 @@ describe('the condition "supported"', () => {
   it('goes by the present of the machine where the client has no clock', async () => {
     vi.spyOn(Date, 'now').mockReturnValue(Date.parse('2031-01-01T00:00:00Z'));
     const keyApi = { validatePurchase: async () => purchase };
-    const options = { client: 'anna', supported: true };
-    expect(await checkPurchase(keyApi, CODE, options)).toEqual(denied('support_expired'));
+    const decision = await checkPurchase(keyApi, CODE, { client, supported: true });
+    expect(decision).toEqual(denied('support_expired'));
   });
 
   it('is none when it is false', async () => {
@@ -238,7 +199,7 @@ describe('the other conditions', () => {
   it.each<[string, Partial<CheckPurchaseOptions>]>([
     ['the item', { item: 1042 }],
     ['one of several items', { item: [7, 1042] }],
-    ['one of several items of a function', { item: () => [0, 1042] }],
+    ['one of several items of a function, later', { item: async () => [0, 1042] }],
     ['the licence', { licenseType: 'Regular' }],
     ['one of several licences', { licenseType: ['Extended', 'Regular'] }],
     ['the app accepts', { accept: ({ price = 0 }) => price > 0 }],
@@ -266,29 +227,23 @@ describe('the other conditions', () => {
 describe('a condition that needs a field which cannot be read', () => {
   const SUPPORTED = { supported: true };
   const LICENSED = { licenseType: 'Regular' };
-  const UNREADABLE: readonly [string, unknown, Partial<CheckPurchaseOptions>][] = [
-    ...['never', 1_830_297_600].map((sent): [string, unknown, typeof SUPPORTED] => [
-      'supported_until',
-      sent,
-      SUPPORTED,
-    ]),
+  const UNREADABLE: [string, unknown, Partial<CheckPurchaseOptions>][] = [
+    ['supported_until', 'never', SUPPORTED],
+    ['supported_until', 1_830_297_600, SUPPORTED],
     ['license_type', { name: 'Regular' }, LICENSED],
   ];
 
   /** The decision about a purchase that the service sends like this, when asked and from the cache. */
   async function sentAs(sent: object, options: Partial<CheckPurchaseOptions>) {
-    const service = new KeyApiService();
-    service.override = () => json(success({ data: { purchase: sent } }));
-    const keyApi = service.client();
-    const check = () => checkPurchase(keyApi, CODE, { client: 'anna', ...options });
-    const decision = await check();
-    expect(await check()).toEqual(decision);
-    expect(service.asked()).toBe(1);
+    const purchase = { ...onTheWire, ...sent };
+    const { keyApi } = keyApiOn({ override: () => json(success({ data: { purchase } })) });
+    const decision = await checkPurchase(keyApi, CODE, { client, ...options });
+    expect(await checkPurchase(keyApi, CODE, { client, ...options })).toEqual(decision);
     return decision;
   }
 
   it.each(UNREADABLE)('%s %j: neither met nor refused', async (field, sent, needs) => {
-    expect(await sentAs({ ...onTheWire, [field]: sent }, needs)).toMatchObject({
+    expect(await sentAs({ [field]: sent }, needs)).toMatchObject({
       verdict: 'unknown',
       error: { code: 'unexpected_response', message: expect.stringContaining(field) },
     });
@@ -297,41 +252,32 @@ describe('a condition that needs a field which cannot be read', () => {
   it.each(UNREADABLE)('%s %j: the others do without it', async (field, sent, needs) => {
     const drift = hear('drift');
     const other = needs === SUPPORTED ? LICENSED : SUPPORTED;
-    for (const options of [{}, { item: purchase.item.id }, other, { accept: () => true }]) {
-      const decision = await sentAs({ ...onTheWire, [field]: sent }, options);
-      expect(decision.verdict).toBe('valid');
-      expect(decision).not.toHaveProperty(['purchase', field]);
-    }
+    const decision = await sentAs({ [field]: sent }, { ...other, item: purchase.item.id });
+    expect(decision.verdict).toBe('valid');
+    expect(decision).not.toHaveProperty(['purchase', field]);
     expect(drift[0]).toMatchObject({ kind: 'dropped', path: `data.purchase.${field}` });
   });
 
   it.each(['0000-00-00 00:00:00', null])('reads %j as no support', async (supported_until) => {
-    const decision = await sentAs({ ...onTheWire, supported_until }, SUPPORTED);
-    expect(decision).toEqual(denied('support_expired'));
+    expect(await sentAs({ supported_until }, SUPPORTED)).toEqual(denied('support_expired'));
   });
 });
 
 describe('a wrong option of checkPurchase is a TypeError that names it', () => {
-  const keyApi = { validatePurchase: vi.fn() };
-
-  it.each<[string, unknown, object | undefined]>([
-    ['"keyApi" must be a KeyApi', {}, { client: 'anna' }],
-    ['"client" must say who is counted', keyApi, {}],
-    ['"client" must say who is counted', keyApi, undefined],
-    ['"client" must be a string', keyApi, { client: { ip: '10.0.0.1' } }],
-    ['"item" is given, but undefined', keyApi, { client: 'anna', item: undefined }],
-    ['"item" must be an item id', keyApi, { client: 'anna', item: Number.NaN }],
-    ['"fresh" must be', keyApi, { client: 'anna', fresh: 'yes' }],
-    ['unknown option "licenceType"', keyApi, { client: 'anna', licenceType: 'Extended' }],
-  ])('%s', async (complaint, client, options) => {
-    const decision = checkPurchase(client as never, CODE, options as never);
+  it.each<[string, object | undefined]>([
+    ['"client" must say who is counted', {}],
+    ['"client" must say who is counted', undefined],
+    ['"client" must be a string', { client: { ip: '10.0.0.1' } }],
+    ['"signal" must be an AbortSignal', { client, signal: {} }],
+    ['"item" is given, but undefined', { client, item: undefined }],
+    ['unknown option "licenceType"', { client, licenceType: 'Extended' }],
+  ])('%s', async (complaint, options) => {
+    const decision = checkPurchase({ validatePurchase: vi.fn() }, CODE, options as never);
     await expect(decision).rejects.toThrow(TypeError);
-    await expect(decision).rejects.toThrow(`checkPurchase: `);
     await expect(decision).rejects.toThrow(complaint);
   });
 
   it('but not about an address that is not known: it counts with all of them', async () => {
-    const stub = { validatePurchase: async () => purchase };
-    expect((await checkPurchase(stub, CODE, { client: undefined })).verdict).toBe('valid');
+    expect((await decide(purchase, { client: undefined })).verdict).toBe('valid');
   });
 });

@@ -11,7 +11,6 @@ import {
   MarketgateError,
   MemoryHolderStore,
   type Purchase,
-  purchaseOf,
   type RequirePurchaseOptions,
   requirePurchase,
 } from 'marketgate';
@@ -23,7 +22,6 @@ import { fakeResponse } from '../../support/fake-response.js';
 import { hear } from '../../support/hear.js';
 import { keyApiOn } from '../../support/key-api-service.js';
 import { page } from '../../support/service-in-memory.js';
-import { openShop } from '../../support/shop.js';
 import { CODE, purchase as onTheWire } from '../../support/wire.js';
 
 const purchase = onTheWire as Purchase;
@@ -120,13 +118,9 @@ describe('one code, one customer', () => {
     await expectCodes(visits, 'valid', 'valid', 'valid', 'purchase_held');
     const refused = await visit(store, 'd', { max }, extended);
     expect(refused).toMatchObject({ denial: { holders: { count: 3, max: 3 } } });
-    const other = CODE.replace(/^./, 'f');
-    for (const [id, expected] of [
-      ['a', 'valid'],
-      ['b', 'purchase_held'],
-    ] as const) {
-      await expectCodes([visit(store, id, { max, code: other })], expected);
-    }
+    const code = CODE.replace(/^./, 'f');
+    const regular = ['a', 'b'].map((id) => visit(store, id, { max, code }));
+    await expectCodes(regular, 'valid', 'purchase_held');
   });
 
   it.each<() => unknown>([() => 0, () => '3', async () => 1])(
@@ -150,18 +144,14 @@ describe('one code, one customer', () => {
     );
   });
 
-  it.each<[string, Partial<CheckPurchaseOptions>, Purchase | null | string, string]>([
+  it.each<[string, Partial<CheckPurchaseOptions>, Purchase | null, string]>([
     ['no purchase', {}, null, 'purchase_code_invalid'],
     ['another item', { item: 7 }, purchase, 'purchase_item_mismatch'],
     ['the app, later', { accept: async () => false }, purchase, 'purchase_not_accepted'],
-    ['an outage', {}, 'service_unavailable', 'service_unavailable'],
     ['no date', { supported: true }, { ...purchase, supported_until: 'x' }, 'unexpected_response'],
   ])('takes nothing for %s', async (_what, options, found, expected) => {
     const { store, take } = spiedStore();
-    const service =
-      typeof found === 'string'
-        ? { validatePurchase: () => Promise.reject(new MarketgateError(found as never, 'x')) }
-        : serviceWith(found);
+    const service = serviceWith(found);
     // Also without an account: the other conditions come first.
     for (const id of ['anna', undefined]) {
       await expectCodes([visit(store, id, options, service)], expected);
@@ -198,14 +188,13 @@ describe('the id', () => {
     [0, '0'],
     [12345678901234567890n, '12345678901234567890'],
     [' anna', ' anna'],
-    ['__proto__', '__proto__'],
   ])('%s holds as %j', async (id, holder) => {
     const store = new MemoryHolderStore();
     await expectCodes([visit(store, id), visit(store, holder)], 'valid', 'valid');
     expect(await store.holders(CODE)).toEqual([holder]);
   });
 
-  it.each([true, Number.NaN, {}, Promise.resolve('anna')])(
+  it.each([true, Number.NaN, Promise.resolve('anna')])(
     'of another kind is a mistake of the app: %o',
     async (id) => {
       const { store, take } = spiedStore();
@@ -215,21 +204,12 @@ describe('the id', () => {
   );
 });
 
-it.each([['anna'], [undefined]])('a release counts at once (%s)', async (released) => {
-  const store = new MemoryHolderStore();
-  await visit(store, 'anna');
-  await store.release(CODE.toUpperCase(), released);
-  await expectCodes([visit(store, 'bert'), visit(store, 'anna')], 'valid', 'purchase_held');
-});
-
-const FAILURES: [string, () => unknown][] = [
+it.each<[string, () => unknown]>([
   ['rejects', () => Promise.reject(new Error(`no route to ${CODE}`))],
   ['rejects with one of ours', () => Promise.reject(new MarketgateError('login_required', CODE))],
   ['never answers', () => new Promise(() => {})],
   ['answers neither true nor false', async () => 1],
-];
-
-it.each(FAILURES)('a holder store that %s is unavailable', async (_what, fail) => {
+])('a holder store that %s is unavailable', async (_what, fail) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { store, take } = spiedStore();
   take.mockImplementationOnce(fail as never);
@@ -250,45 +230,41 @@ it.each(FAILURES)('a holder store that %s is unavailable', async (_what, fail) =
 
 describe.each(expressVersions)('the option holder on %s', (_version, express) => {
   /** An app whose visitors say by a header which account is theirs. */
-  async function open(
+  function open(
     options: Partial<RequirePurchaseOptions> = {},
     store: HolderStore = new MemoryHolderStore(),
   ) {
-    const shop = await openShop();
     const app = express();
-    const id = (req: { headers: object }) => (req.headers as { account?: string }).account;
+    app.use((req, _res, next) => {
+      const { account } = req.headers;
+      next(void Object.assign(req, account && { user: { id: account } }));
+    });
+    // It throws where nobody is logged in, as many do.
+    const id = (req: Request) => (req.user as { id: string }).id;
     const all = { holder: { store, id }, ...options };
-    app.get('/', requirePurchase(shop.keyApi, all), (req, res) => {
-      const { verdict, purchase } = req.marketplace ?? {};
-      res.json({ verdict, item: purchase && purchaseOf(req).item.id });
-    });
+    app.get('/', requirePurchase(anyCode, all), (req, res) => void res.json(req.marketplace));
     const { onUnknown: _, onDenied: __, ...loads } = all;
-    app.get('/load', loadPurchase(shop.keyApi, loads), (req, res) => {
-      const { verdict, denial, purchase } = req.marketplace ?? {};
-      res.json({ verdict, code: denial?.code, hasPurchase: purchase !== undefined });
-    });
+    app.get('/load', loadPurchase(anyCode, loads), (req, res) => void res.json(req.marketplace));
     app.use(errorHandler({ log: false }));
-    const ask = (account: string | undefined, path = '/', code = shop.code('supported')) =>
+    app.use((error: Error, _req: object, res: Response, _next: unknown) => {
+      res.status(500).json({ message: error.message });
+    });
+    return (account?: string, path = '/', code = CODE) =>
       request(app)
         .get(path)
         .set({ 'x-purchase-code': code, ...(account && { account }) });
-    return { ...shop, store, ask };
   }
 
   it('lets one customer in with a code, and says so on marketgate:guard', async () => {
-    const { ask, code } = await open();
-    const heard = hear('guard');
-    await ask('anna').expect(200, { verdict: 'valid', item: 1042 });
-    const refused = await ask('bert', '/', code('supported').toUpperCase()).expect(403);
+    const ask = open();
+    const heard = hear<GuardMessage>('guard');
+    expect((await ask('anna').expect(200)).body).toMatchObject({ verdict: 'valid' });
+    const refused = await ask('bert', '/', CODE.toUpperCase()).expect(403);
     expect(refused.body).toMatchObject({ code: 'purchase_held', status: 403 });
-    expect(refused.headers['cache-control']).toBe('no-store');
-    await ask(undefined).expect(401);
-    const again = await ask('anna').expect(200);
-    expect(again.headers['cache-control']).toBe('private');
-    expect(again.headers.vary).toContain('Cookie');
-    const [taken, held, anonymous, revisit] = heard as GuardMessage[];
-    expect([taken?.allowed, revisit?.allowed]).toEqual([true, true]);
-    expect([held?.code, anonymous?.code]).toEqual(['purchase_held', 'login_required']);
+    await ask().expect(401);
+    await ask('anna').expect(200);
+    const decisions = heard.map(({ allowed, code }) => code ?? allowed);
+    expect(decisions).toEqual([true, 'purchase_held', 'login_required', true]);
   });
 
   it.each([
@@ -298,7 +274,7 @@ describe.each(expressVersions)('the option holder on %s', (_version, express) =>
   ] as const)('a store in trouble, onUnknown: %s → %d at %s', async (onUnknown, status, path) => {
     const { store, take } = spiedStore();
     const onDenied = vi.fn((denial, _req, _res, next) => next(denial));
-    const { ask } = await open({ onUnknown, onDenied }, store);
+    const ask = open({ onUnknown, onDenied }, store);
     take.mockRejectedValue(new Error('down'));
     const answer = await ask('anna', path).expect(status);
     if (status === 200) expect(answer.body).toMatchObject({ verdict: 'unknown' });
@@ -307,39 +283,23 @@ describe.each(expressVersions)('the option holder on %s', (_version, express) =>
     expect((await ask(undefined, path)).body).not.toMatchObject({ verdict: 'unknown' });
     expect(onDenied).toHaveBeenCalledTimes(path === '/' ? 1 : 0);
   });
-});
 
-describe.each(expressVersions)('the option holder.id on %s', (_version, express) => {
-  /** What a guard answers to a visitor with a valid code and this user. */
-  async function ask(id: (req: Request) => unknown, user?: object) {
-    const app = express();
-    app.use((req, _res, next) => next(void Object.assign(req, { user })));
-    const holder = { store: new MemoryHolderStore(), id } as HolderOptions<
-      (req: Request) => string
-    >;
-    app.get('/', requirePurchase(serviceWith(purchase), { holder }), (_req, res) => {
-      res.json({ code: 'valid' });
-    });
-    app.use(errorHandler({ log: false }));
-    app.use((error: Error, _req: object, res: Response, _next: unknown) => {
-      res.status(500).json({ code: error.message });
-    });
-    const { body } = await request(app).get('/').set('x-purchase-code', CODE);
-    return body.code;
-  }
-  const userOf = (req: Request) => req.user as unknown as { id: string };
-
-  it.each<[string, (req: Request) => unknown]>([
-    ['throws', (req) => userOf(req).id],
-    ['rejects', async (req) => userOf(req).id],
-  ])('that reads req.user and %s is login_required without a user', async (_name, id) => {
-    expect(await ask(id)).toBe('login_required');
-    expect(await ask(id, { id: 'anna' })).toBe('valid');
+  it.each<[string, () => unknown, object]>([
+    ['gives the account later', async () => 'anna', { verdict: 'valid' }],
+    [
+      'rejects, because nobody is logged in,',
+      () => Promise.reject(new TypeError('no user')),
+      { code: 'login_required' },
+    ],
+    ['fails otherwise', throwing(new Error('down')), { message: 'down' }],
+  ])('an id that %s ends in %s', async (_name, id, expected) => {
+    const holder = { store: new MemoryHolderStore(), id: id as never };
+    expect((await open({ holder })()).body).toMatchObject(expected);
   });
 
-  it('that fails otherwise is an error of the app', async () => {
-    expect(await ask(throwing(new Error('down')))).toBe('down');
-    expect(await ask(throwing(new TypeError('bug')), { id: 'anna' })).toBe('bug');
+  it('an id that fails for a user who is logged in is an error of the app', async () => {
+    const holder = { store: new MemoryHolderStore(), id: throwing(new TypeError('bug')) };
+    expect((await open({ holder })('anna')).body).toEqual({ message: 'bug' });
   });
 });
 
@@ -376,7 +336,6 @@ describe('a wrong option of holder is a TypeError that names it', () => {
     ['"holders" is missing', { id, store: { take() {}, release() {} } }],
     ['"holder.id" must', { store }],
     ['"holder.max" must be a whole number, 1 or more', { store, id, max: 0 }],
-    ['"holder.max" must be a whole number, 1 or more', { store, id, max: '3' }],
     ['holder: unknown option "seats"', { store, id, seats: 3 }],
   ])('%s', async (words, holder) => {
     const keyApi = serviceWith(purchase);
@@ -387,12 +346,5 @@ describe('a wrong option of holder is a TypeError that names it', () => {
       expect(() => make(keyApi, options)).toThrow(words);
     }
     await expect(checkPurchase(keyApi, CODE, options)).rejects.toThrow(words);
-  });
-
-  it.each(['anna', undefined])('a guard needs a function for the id, not %s', (one) => {
-    const options = { holder: { store, id: one } } as never;
-    expect(() => requirePurchase(serviceWith(purchase), options)).toThrow(
-      'requirePurchase: option "holder.id" must be a function',
-    );
   });
 });

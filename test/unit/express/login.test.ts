@@ -151,10 +151,9 @@ describe('requireAccessToken and loadUser', () => {
     }
   });
 
-  it.each<[string, () => string | number | Promise<string>]>([
+  it.each<[string, UserIdSource]>([
     ['77', () => '77'],
-    ['77 later', async () => '77'],
-    ['the number 77', () => 77],
+    ['77, later and as a number', async () => 77],
   ])('take the id from where the app says: %s', async (_name, userId) => {
     const tokenStore = storeWith();
     for (const guard of both(tokenStore, { userId })) {
@@ -171,11 +170,8 @@ describe('requireAccessToken and loadUser', () => {
   it.each<[string, unknown, UserIdSource | undefined, unknown]>([
     ['nobody', null, undefined, LOGIN],
     ['nobody, of whom userId reads a field', null, marketplaceId, LOGIN],
-    ['nobody, of whom userId reads a field later', null, async (req) => marketplaceId(req), LOGIN],
     ['a user without a marketplace account', { id: '1' }, () => undefined, LOGIN],
-    ['a user with a blank account', { id: '1' }, () => '', LOGIN],
     ['a user whose id is missing by default', {}, undefined, MISTAKE],
-    ['a user whose id is an object', { id: {} }, undefined, MISTAKE],
     ['nobody, where userId cannot find out', null, throwing(database), database],
     ['a user of whom userId fails', { id: '1' }, throwing(new TypeError('x')), new TypeError('x')],
   ])('for %s give the login, or the error of the app', async (_who, user, userId, expected) => {
@@ -189,7 +185,6 @@ describe('requireAccessToken and loadUser', () => {
   const unreadable = new Error('cannot read token-1');
   it.each<[string, TokenStore['get'], object]>([
     ['has no token', async () => undefined, EXPIRED],
-    ['rejects', () => Promise.reject(unreadable), { code: 'store_unavailable', status: 503 }],
     ['throws', throwing(unreadable), { code: 'store_unavailable', status: 503 }],
   ])('let nobody in where the store %s, and give nothing away', async (_name, get, expected) => {
     for (const guard of both(storeWith({ get }))) {
@@ -245,18 +240,11 @@ describe('loadUser', () => {
     expect((await Promise.all(visits)).filter(({ error }) => error !== undefined)).toEqual([]);
   });
 
-  const gateway = (status: number): [string, WireAnswer, string, number] => [
-    `a gateway, HTTP ${status}`,
-    json({ message: 'No' }, status),
-    ...(['unexpected_response', 0] as const),
-  ];
   it.each<[string, WireAnswer, string, number]>([
     ['JSON of a refusal, HTTP 200', json({ error: true }), 'access_token_expired', 1],
-    ['other words, HTTP 401', json({ detail: 'Nope' }, 401), 'access_token_expired', 1],
     ['no JSON, HTTP 403', text('Forbidden', 403), 'access_token_expired', 1],
     ['a user who is gone', json([]), 'login_failed', 1],
-    ...[404, 405, 413, 415].map(gateway),
-    ['a page, HTTP 200', page(), 'unexpected_response', 0],
+    ['a gateway, HTTP 404', json({ message: 'No' }, 404), 'unexpected_response', 0],
     ['an outage', page(503), 'service_unavailable', 0],
   ])('deletes a token only where the service speaks of it: %s', async (_name, answer, code, n) => {
     let says = answer;
@@ -285,7 +273,6 @@ describe('loadUser', () => {
   it.each<[string, object, unknown]>([
     ['the token of another user', { user_id: '78' }, { id: '77' }],
     ['the id that the app has for the user', { user_id: '77' }, { id: 'row-1' }],
-    ['an id that only looks alike', { user_id: '077' }, { id: '77' }],
   ])('shows nobody another user: %s', async (_name, answer, user) => {
     const loginApi = { getUser: async () => ({ ...userInfo, ...answer }) };
     const { error, found } = await run(loadUser(loginApi, { tokenStore: storeWith() }), user);

@@ -95,15 +95,4 @@ describe('a visitor who leaves', () => {
     service.says = 'positive';
     expect(await visit('/guarded', CODE).status).toBe(200);
   });
-
-  it('each time with another code, is counted: nobody asks without end by hanging up', async () => {
-    const { service, visit, askAndLeave } = await openShop(express, { guessLimit: { limit: 3 } });
-    service.says = 'silence';
-    for (let n = 1; n <= 3; n++) {
-      await askAndLeave('/guarded', guess(n));
-      expect(service.asked()).toBe(n);
-    }
-    expect(await visit('/guarded', guess(4)).status).toBe(429);
-    expect(service.asked()).toBe(3);
-  });
 });
