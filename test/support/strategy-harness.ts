@@ -2,6 +2,7 @@ import { parseSetCookie } from 'cookie';
 import type { Request } from 'express';
 import {
   type AccessToken,
+  type AsyncVerify,
   isFreshLogin,
   type LoginApi,
   MarketplaceStrategy,
@@ -29,10 +30,10 @@ const OUTCOMES = ['success', 'fail', 'redirect', 'pass', 'error'] as const;
  * Runs a strategy as passport does: on an object derived from it, with the outcomes put on. Gives
  * everything that it called, and waits a little longer than for the first, to catch a second.
  */
-export async function drive(
+async function drive(
   strategy: MarketplaceStrategy,
   req: object,
-  options: object = {},
+  options: object,
 ): Promise<Recorded[]> {
   const recorded: Recorded[] = [];
   const derived = Object.create(strategy) as MarketplaceStrategy;
@@ -108,10 +109,6 @@ export function cookieBrowser(secure = false) {
   };
 }
 
-export function requestOf(query: object = {}, more: object = {}): object {
-  return { query, headers: {}, session: {}, ...more };
-}
-
 /** A LoginApi that answers without a service. */
 export function fakeLoginApi(overrides: Partial<Record<keyof LoginApi, unknown>> = {}) {
   const exchanged: string[] = [];
@@ -138,21 +135,21 @@ export interface OpenLogin extends Partial<MarketplaceStrategyOptions> {
   /** Any form of verify. Default: gives the user's id. */
   verify?: unknown;
   secure?: boolean;
+  /** In place of a strategy made of these options. */
+  strategy?: MarketplaceStrategy;
+  /** The browser and its session, to have several strategies or processes in one. */
+  browser?: ReturnType<typeof cookieBrowser>;
+  session?: Record<string, unknown>;
 }
 
 /** A strategy with a fake LoginApi, and a browser that visits it. */
-export function openLogin({ where = 'session', api, verify, secure, ...options }: OpenLogin = {}) {
+export function openLogin(given: OpenLogin = {}) {
+  const { where = 'session', api, verify = giveId, secure, ...more } = given;
+  const { browser = cookieBrowser(secure), session = {}, strategy: own, ...options } = more;
   const { loginApi, exchanged } = fakeLoginApi(api);
-  const strategy = new MarketplaceStrategy(
-    {
-      loginApi,
-      ...(where === 'cookie' && { loginAttempts: { cookieSecret: longSecret() } }),
-      ...options,
-    } as MarketplaceStrategyOptions,
-    (verify ?? (async ({ profile }: { profile: { id: string } }) => ({ id: profile.id }))) as never,
-  );
-  const browser = cookieBrowser(secure);
-  const session: Record<string, unknown> = {};
+  const inCookie = where === 'cookie' && { loginAttempts: { cookieSecret: longSecret() } };
+  const strategy =
+    own ?? new MarketplaceStrategy({ loginApi, ...inCookie, ...options }, verify as AsyncVerify);
   /** What came of one request, and what `returnTo` and `isFreshLogin` say of it. */
   async function visit(query = {}, more: object = {}, authOptions = {}) {
     const { req, res } = browser.request(query, {
@@ -176,14 +173,33 @@ export function openLogin({ where = 'session', api, verify, secure, ...options }
     /** Starts a login and comes back; gives the id of the confirmation that is then asked for. */
     async upToThePage(authOptions?: object, auth_key = 'k1'): Promise<string> {
       await visit({}, {}, authOptions);
-      const { outcome } = await visit({ auth_key });
-      return /^\/callback\?confirm=([\w-]+)$/.exec(String(outcome?.[1]))?.[1] ?? '';
+      return confirmationOf((await visit({ auth_key })).outcome);
+    },
+    /** Gives a function that puts the session and the cookies back, as a browser that kept a copy does. */
+    keepCopy() {
+      const copies = [{ ...session }, { ...browser.cookies }];
+      return () => {
+        Object.assign(session, copies[0]);
+        Object.assign(browser.cookies, copies[1]);
+      };
     },
   };
 }
+
+const giveId: AsyncVerify = async ({ profile }) => ({ id: profile.id });
 
 export async function logIn(options?: OpenLogin, auth_key?: string, more?: object) {
   const { start, comeBack } = openLogin(options);
   await start();
   return comeBack(auth_key, more);
 }
+
+/** The user of {@link fakeLoginApi}, and the outcome of a login. */
+export const user = { id: '77' };
+export const success = ['success', user, {}];
+
+/** The id of the confirmation that an outcome asks the visitor for; empty if it does not. */
+export const confirmationOf = (outcome: Recorded | undefined): string =>
+  (outcome?.[0] === 'redirect' && /\?confirm=([\w-]+)$/.exec(String(outcome[1]))?.[1]) || '';
+
+export const isAsked = (outcome: Recorded | undefined): boolean => confirmationOf(outcome) !== '';

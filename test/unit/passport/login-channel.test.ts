@@ -7,7 +7,6 @@ const failing = (code: 'auth_key_rejected' | 'service_unavailable'): OpenLogin =
   api: { exchange: () => Promise.reject(new MarketgateError(code, 'why')) },
 });
 const verifying = (verify: () => unknown): OpenLogin => ({ verify: (_input: unknown) => verify() });
-const rejecting = (error: unknown) => verifying(() => Promise.reject(error));
 
 it.each<[string, OpenLogin, object]>([
   ['a success', {}, { outcome: 'success' }],
@@ -19,10 +18,7 @@ it.each<[string, OpenLogin, object]>([
   [
     'a service that is down',
     failing('service_unavailable'),
-    {
-      ...{ outcome: 'error', code: 'service_unavailable' },
-      reason: 'why (npx marketgate explain service_unavailable)',
-    },
+    { outcome: 'error', code: 'service_unavailable', reason: expect.stringMatching(/^why /) },
   ],
   [
     'verify that refuses',
@@ -36,12 +32,7 @@ it.each<[string, OpenLogin, object]>([
   ],
   [
     'an error of the app, which is not published, nor is its code',
-    rejecting(Object.assign(new Error('x'), { code: 'login_failed' })),
-    { outcome: 'error' },
-  ],
-  [
-    'an error whose message is no text',
-    rejecting({ message: Object.create(null) }),
+    verifying(() => Promise.reject(Object.assign(new Error('x'), { code: 'login_failed' }))),
     { outcome: 'error' },
   ],
 ])('marketgate:login reports the start, and %s', async (_name, options, message) => {

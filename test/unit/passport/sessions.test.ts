@@ -1,11 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import session from 'express-session';
-import {
-  MarketgateError,
-  MarketplaceStrategy,
-  type MarketplaceStrategyOptions,
-  returnTo,
-} from 'marketgate';
+import { MarketgateError, returnTo } from 'marketgate';
 import { type AuthenticateOptions, Passport } from 'passport';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
@@ -14,8 +9,8 @@ import { allowNoUnhandledRejection } from '../../support/hear.js';
 import { listen } from '../../support/listen.js';
 import {
   cookieBrowser,
-  fakeLoginApi,
   longSecret,
+  type OpenLogin,
   openLogin,
 } from '../../support/strategy-harness.js';
 
@@ -54,20 +49,34 @@ const withPromises = (): Use =>
     regenerate: async () => keep(data, {}),
   }));
 const cookieSession = (): Use => sessionWith(() => ({}));
+const withCallbacks = (): Use =>
+  sessionWith((data, saved) => ({
+    save(done: () => void) {
+      keep(saved, data);
+      done();
+    },
+    regenerate(done: () => void) {
+      keep(data, {});
+      done();
+    },
+  }));
+/** As in Koa, where `req.session` cannot be replaced. */
+const ofKoa =
+  (use: Use): Use =>
+  (req, res, next) =>
+    use(req, res, () => {
+      const { session: found } = req as { session?: unknown };
+      Object.defineProperty(req, 'session', { get: () => found, set: () => {} });
+      next();
+    });
 const expressSession = (): Use =>
   session({ secret: longSecret(), resave: false, saveUninitialized: false }) as unknown as Use;
 
-function passportWith(
-  options: Partial<MarketplaceStrategyOptions> = {},
-  api: Parameters<typeof fakeLoginApi>[0] = {},
-) {
-  const { loginApi, exchanged } = fakeLoginApi(api);
+function passportWith(options: OpenLogin = {}) {
+  const { strategy, exchanged } = openLogin(options);
   const passport = new Passport();
   passport.serializeUser((user, done) => done(null, user));
   passport.deserializeUser((user: Express.User, done) => done(null, user));
-  const strategy = new MarketplaceStrategy({ loginApi, ...options } as never, ({ profile }) => ({
-    id: profile.id,
-  }));
   passport.use(strategy);
   return { passport, exchanged };
 }
@@ -75,7 +84,7 @@ function passportWith(
 async function open(
   use: Use | undefined,
   authOptions: AuthenticateOptions = {},
-  options: Partial<MarketplaceStrategyOptions> = {},
+  options: OpenLogin = {},
 ) {
   const { passport, exchanged } = passportWith(options);
   const authenticate = passport.authenticate('marketplace', authOptions);
@@ -103,6 +112,7 @@ it.each<[string, () => Use, AuthenticateOptions]>([
   ['express-session, with keepSessionInfo', expressSession, { keepSessionInfo: true }],
   ['one like iron-session: a promise, and no regenerate', ironSession, {}],
   ['one whose methods return promises', withPromises, {}],
+  ['one of Koa', () => ofKoa(withCallbacks()), {}],
 ])('passport keeps a login in %s', async (_name, makeSession, authOptions) => {
   const { ask, exchanged } = await open(makeSession(), authOptions);
   const { response } = await ask('/login');
@@ -112,12 +122,15 @@ it.each<[string, () => Use, AuthenticateOptions]>([
   expect(exchanged).toEqual(['k1']);
 });
 
-const inCookie = { loginAttempts: { cookieSecret: longSecret() } };
+const inCookie: OpenLogin = { where: 'cookie' };
 
-describe('with a session that cannot regenerate, as cookie-session,', () => {
-  it('a login is refused before it starts', async () => {
-    const { ask } = await open(cookieSession());
-    const { body } = await ask('/login');
+describe('with a session that cannot regenerate', () => {
+  it.each<[string, Use]>([
+    ['cookie-session', cookieSession()],
+    ['one that can only be saved', sessionWith(() => ({ save: async () => {} }))],
+    ['one like iron-session in Koa', ofKoa(ironSession())],
+  ])('a login is refused before it starts: %s', async (_name, use) => {
+    const { body } = await (await open(use)).ask('/login');
     expect(body.error).toMatch(/^Error: MarketplaceStrategy: .*regenerate.*session: false/);
   });
 
@@ -205,8 +218,8 @@ describe('what the app throws in its callback ends no process', () => {
     (res: ServerResponse): Callback =>
     (_error, user) =>
       res.end((user as { id: string }).id.trim());
-  const failing = (code: 'auth_key_rejected' | 'service_unavailable') => ({
-    exchange: () => Promise.reject(new MarketgateError(code, 'because')),
+  const failing = (code: 'auth_key_rejected' | 'service_unavailable'): OpenLogin => ({
+    api: { exchange: () => Promise.reject(new MarketgateError(code, 'because')) },
   });
 
   async function visit(origin: string): Promise<[number, string]> {
@@ -217,7 +230,7 @@ describe('what the app throws in its callback ends no process', () => {
   }
 
   it.each(expressVersions)('%s handles it', async (_version, express) => {
-    const { passport } = passportWith({}, failing('service_unavailable'));
+    const { passport } = passportWith(failing('service_unavailable'));
     const app = express();
     app.use(expressSession() as never);
     app.get('/', (req, res, next) => {
@@ -230,12 +243,12 @@ describe('what the app throws in its callback ends no process', () => {
     expect(await visit(await listen(app))).toEqual([500, 'handled: TypeError']);
   });
 
-  it.each<[string, object, boolean]>([
+  it.each<[string, OpenLogin, boolean]>([
     ['after a failed login', failing('auth_key_rejected'), true],
     ['after an outage', failing('service_unavailable'), true],
     ['behind a login', {}, false],
-  ])('Node alone responds with 500 and prints it, %s', async (_name, api, hasCallback) => {
-    const { passport } = passportWith({}, api);
+  ])('Node alone responds with 500 and prints it, %s', async (_name, options, hasCallback) => {
+    const { passport } = passportWith(options);
     const use = expressSession();
     const origin = await listen((req, res) => {
       use(req, res, () => {

@@ -5,16 +5,14 @@ import OAuth2Strategy from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
 import {
   cookieBrowser,
-  drive,
   fakeLoginApi,
   logIn,
-  longSecret,
   openLogin,
-  requestOf,
+  success,
+  user,
 } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
-const user = { id: '77' };
 const failure = (code: string, status: number, message = '') => [
   'fail',
   expect.objectContaining({ code, message: expect.stringContaining(message) }),
@@ -22,7 +20,6 @@ const failure = (code: string, status: number, message = '') => [
 ];
 const NOT_STARTED = failure('login_failed', 403, 'not started in this browser');
 const ALREADY_USED = failure('auth_key_rejected', 401, 'already used');
-const success = ['success', user, {}];
 const tokenStoreAtZero = () => new MemoryTokenStore({ clock: () => 0 });
 
 it('is an OAuth2Strategy by the name of marketplace, and gives the base class no secret', () => {
@@ -55,11 +52,9 @@ describe('the start of a login', () => {
     expect(recorded).toEqual([['error', new Error('disk full')]]);
   });
 
-  it.each<[string, object]>([
-    ['a number', { x: 7 }],
-    ['a link of the app', { next: '/a?auth_key=1' }],
-  ])('has %s in its query, which is no auth_key', async (_name, query) => {
-    expect((await openLogin().visit(query)).outcome?.[0]).toBe('redirect');
+  it('can have a link of the app in its query, which is no auth_key', async () => {
+    const { outcome } = await openLogin().visit({ next: '/a?auth_key=1' });
+    expect(outcome?.[0]).toBe('redirect');
   });
 });
 
@@ -72,11 +67,10 @@ describe('a callback', () => {
   });
 
   it('that comes twice at once with one auth_key exchanges it once', async () => {
-    const { exchanged, start, comeBack, session } = openLogin();
-    const other: object = {};
-    await start();
-    await start({}, { session: other });
-    const visits = [session, other].map((held) => comeBack('k1', { session: held }));
+    const { exchanged, start, comeBack } = openLogin();
+    const sessions = [{}, {}];
+    for (const session of sessions) await start({}, { session });
+    const visits = sessions.map((session) => comeBack('k1', { session }));
     const outcomes = (await Promise.all(visits)).map(({ outcome }) => outcome);
     expect(outcomes).toEqual([success, ALREADY_USED]);
     expect(exchanged).toEqual(['k1']);
@@ -100,11 +94,8 @@ describe('a callback', () => {
   it.each<[string, object, string]>([
     ['given twice', { auth_key: ['a', 'b'] }, 'given once'],
     ['blank', { auth_key: '  ' }, 'empty'],
-    ['an object', { auth_key: { a: 'b' } }, 'given once'],
     ['a list, as Express 5 leaves it', { 'auth_key[]': 'k1' }, 'given once'],
     ['in a query of the redirect URL', { x: '1?auth_key=k1' }, 'redirect URL'],
-    ['in one that is given twice', { x: ['1', '2?auth_key=k1'] }, 'redirect URL'],
-    ['in one that is a path', { x: '/1?auth_key=k1' }, 'redirect URL'],
   ])('with an auth_key that is %s fails, and keeps the attempt', async (_name, query, message) => {
     const { start, visit, comeBack, exchanged } = openLogin();
     await start();
@@ -266,17 +257,15 @@ describe('a failed login says why', () => {
   const at = (host?: string) => ({ headers: { host, cookie: 'other=1' } });
   const UNKNOWN = 'if this happens again';
 
-  it.each<[string[], string | undefined, string]>([
-    [['localhost:3000'], '127.0.0.1:3000', 'came back to 127.0.0.1 but'],
-    [['localhost:3000', '127.0.0.1:3000'], '127.0.0.1:3000', 'came back to 127.0.0.1 but'],
-    [['localhost:3000'], 'localhost:4000', UNKNOWN],
-    [['app.example'], '<b>x</b>', UNKNOWN],
-    [['app.example'], 'A.Example:80', 'came back to a.example but'],
-    [['app.example'], '[::1]:3000', 'came back to [::1] but'],
-    [['app.example'], undefined, UNKNOWN],
-  ])('begun on %j, back on %s: %s', async (from, to, expected) => {
+  it.each<[string, string | undefined, string]>([
+    ['localhost:3000', '127.0.0.1:3000', 'came back to 127.0.0.1 but'],
+    ['localhost:3000', 'localhost:4000', UNKNOWN],
+    ['app.example', '<b>x</b>', UNKNOWN],
+    ['app.example', 'A.Example:80', 'came back to a.example but'],
+    ['app.example', undefined, UNKNOWN],
+  ])('begun on %s, back on %s: %s', async (from, to, expected) => {
     const { start, comeBack } = openLogin();
-    for (const host of from) await start({}, at(host));
+    await start({}, at(from));
     const { outcome } = await comeBack('k1', { ...at(to), session: {} });
     expect(outcome).toEqual(failure('login_failed', 403, expected));
     expect(JSON.stringify(outcome)).not.toContain('<b>');
@@ -291,7 +280,6 @@ describe('a failed login says why', () => {
   const detailOf = 'This site does not accept this account. Please log in with another one.';
   it.each([
     ['banned', 'banned', 'banned'],
-    [{ message: 'banned', type: 'warn' }, { message: 'banned', type: 'warn' }, 'banned'],
     [{ type: 'warn' }, expect.objectContaining({ type: 'warn', message: noReason }), detailOf],
     [null, { code: 'login_failed', message: noReason }, detailOf],
   ])('when verify refuses with the info %j, also with failWithError', async (...row) => {
@@ -383,9 +371,7 @@ describe('a subclass', () => {
     Object.defineProperty(Subclass.prototype, 'userProfile', { value: userProfile });
     const { loginApi } = fakeLoginApi();
     const strategy = new Subclass({ loginApi }, ({ profile }) => ({ ...profile }));
-    const session = {};
-    await drive(strategy, requestOf({}, { session }));
-    return (await drive(strategy, requestOf({ auth_key: 'k' }, { session })))[0];
+    return (await logIn({ strategy })).outcome;
   }
   const base = MarketplaceStrategy.prototype.userProfile;
 
@@ -398,7 +384,7 @@ describe('a subclass', () => {
 
   it.each<[string, UserProfile, string]>([
     ['gives no id', (_token, done) => done(null, {}), 'no profile with an id'],
-    ['fails', (_token, done) => done(new Error('failed')), 'failed'],
+    ['rejects', async () => Promise.reject(new Error('rejected')), 'rejected'],
     [
       'throws in its callback',
       function (token) {
@@ -408,7 +394,6 @@ describe('a subclass', () => {
       },
       'thrown',
     ],
-    ['rejects', async () => Promise.reject(new Error('rejected')), 'rejected'],
   ])('whose userProfile %s is an error', async (_name, userProfile, message) => {
     const outcome = await outcomeOf(userProfile);
     expect(outcome).toEqual(['error', expect.any(Error)]);
@@ -418,30 +403,30 @@ describe('a subclass', () => {
 
 it('passport.authenticate(strategy), by the object and not by its name, ends each concurrent visit as its own', async () => {
   const waiting = new Map<string, (token: object) => void>();
-  const { loginApi } = fakeLoginApi({
-    exchange: (key: string) => new Promise((resolve) => waiting.set(key, resolve)),
-    getUser: async (user_id: string) => ({ ...userInfo, user_id }),
+  const { strategy } = openLogin({
+    where: 'cookie',
+    api: {
+      exchange: (key: string) => new Promise((resolve) => waiting.set(key, resolve)),
+      getUser: async (user_id: string) => ({ ...userInfo, user_id }),
+    },
   });
-  const loginAttempts = { cookieSecret: longSecret() };
-  const strategy = new MarketplaceStrategy({ loginApi, loginAttempts }, ({ profile: { id } }) => ({
-    id,
-  }));
   const passport = new Passport();
-  const visit = (browser: ReturnType<typeof cookieBrowser>, query: object) =>
-    new Promise((resolve) => {
-      const { req, res } = browser.request(query);
-      Object.assign(res, { end: resolve });
-      const done = (error: unknown, user: unknown) => resolve(error ?? user);
-      const authenticate = passport.authenticate(strategy, { session: false }, done);
-      authenticate(req as never, res as never, resolve);
-    });
-  const names = ['anna', 'bert'];
-  const ends = names.map(async (auth_key) => {
+  async function logInAs(auth_key: string) {
     const browser = cookieBrowser();
-    await visit(browser, {});
-    return visit(browser, { auth_key });
-  });
+    let end: unknown;
+    for (const query of [{}, { auth_key }]) {
+      const { req, res } = browser.request(query);
+      end = await new Promise((resolve) => {
+        Object.assign(res, { end: resolve });
+        const done = (error: unknown, user: unknown) => resolve(error ?? user);
+        const authenticate = passport.authenticate(strategy, { session: false }, done);
+        authenticate(req as never, res as never, resolve);
+      });
+    }
+    return end;
+  }
+  const ends = ['anna', 'bert'].map(logInAs);
   await vi.waitFor(() => expect(waiting.size).toBe(2), { timeout: 40_000 });
-  for (const value of names) waiting.get(value)?.({ value, issuedAt: 0, expiresAt: 3_600_000 });
+  for (const [value, go] of waiting) go({ value, issuedAt: 0, expiresAt: 3_600_000 });
   expect(await Promise.all(ends)).toEqual([{ id: 'anna' }, { id: 'bert' }]);
 });
