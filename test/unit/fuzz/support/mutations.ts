@@ -29,13 +29,15 @@ const junkOf = (words: readonly string[]): fc.Arbitrary<string> =>
   );
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[^\s"[\]{}:,]+|[[\]{}:,]/g;
+const OPENING = /^[[{]$/;
+const CLOSING = /^[\]}]$/;
 
 /** The end of the value that begins at `start`. */
 function endOf(tokens: readonly string[], start: number): number {
   let depth = 0;
-  for (let at = start; at < tokens.length; at++) {
-    if (/^[[{]$/.test(tokens[at] ?? '')) depth++;
-    if (/^[\]}]$/.test(tokens[at] ?? '')) depth--;
+  for (const [at, token] of tokens.entries()) {
+    if (at < start) continue;
+    depth += Number(OPENING.test(token)) - Number(CLOSING.test(token));
     if (depth <= 0) return at + 1;
   }
   return tokens.length;
@@ -72,18 +74,3 @@ export const mutated = (
       return tokens.join('');
     });
 };
-
-export const edit = fc.record({
-  ...{ at: fc.nat(600), with: fc.string({ maxLength: 3 }), cut: fc.nat(3) },
-});
-export const edited = (
-  text: string,
-  { at, with: put, cut }: typeof edit extends fc.Arbitrary<infer E> ? E : never,
-) => text.slice(0, at % text.length) + put + text.slice((at % text.length) + cut);
-
-/** The bytes that a text of base64 parts stands for: its last characters hold bits without meaning. */
-export const plain = (text: string): string =>
-  text
-    .split('.')
-    .map((part) => Buffer.from(part, 'base64url').toString('latin1'))
-    .join('.');

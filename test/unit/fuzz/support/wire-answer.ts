@@ -2,11 +2,9 @@ import fc from 'fast-check';
 import type { WireAnswer } from '../../../support/service-in-memory.js';
 
 const PREFIXES = [
-  ...['\uFEFF', ' ', '\n\n', '\r\n\t ', '\uFEFF\n', '\n\uFEFF', '\uFEFF\uFEFF'],
-  ...['<br />\n<b>Warning</b>: x in <b>/srv/a.php</b>\n', 'x', '[]', '{}', 'null', '\0', ")]}',\n"],
-  ...['<!doctype html><html><body>', '\u00a0', '\u2028', '\u200b'],
+  ...['\uFEFF', ' ', '\r\n\t ', '\uFEFF\n', '\uFEFF\uFEFF', 'x', '[]', 'null', '\0', ")]}',\n"],
+  ...['<br />\n<b>Warning</b>: x in <b>/srv/a.php</b>\n', '<!doctype html><html><body>'],
 ];
-
 const SUFFIXES = [' ', '\n', '\uFEFF', 'x', '{}', '<!-- 3 ms -->', '\0'];
 
 /** What happens to the bytes of a body on its way. */
@@ -14,26 +12,19 @@ const way = <T>(weight: number, of: fc.Arbitrary<T>, damage: (bytes: Buffer, by:
   weight,
   arbitrary: of.map((by) => (bytes: Buffer) => damage(bytes, by)),
 });
-const always = fc.constant(undefined);
 
 /** Most often nothing. */
 const damage = fc.oneof(
-  way(30, always, (bytes) => bytes),
-  way(5, fc.constantFrom(...PREFIXES), (bytes, ahead) =>
-    Buffer.concat([Buffer.from(ahead), bytes]),
-  ),
-  way(2, fc.constantFrom(...SUFFIXES), (bytes, behind) =>
-    Buffer.concat([bytes, Buffer.from(behind)]),
-  ),
+  way(30, fc.constant(''), (bytes) => bytes),
+  way(5, fc.constantFrom(...PREFIXES), (bytes, ahead) => Buffer.from(`${ahead}${bytes}`)),
+  way(2, fc.constantFrom(...SUFFIXES), (bytes, behind) => Buffer.from(`${bytes}${behind}`)),
   way(3, fc.nat(4000), (bytes, n) => bytes.subarray(0, n % (bytes.length + 1))),
   way(2, fc.tuple(fc.nat(4000), fc.nat(255)), (bytes, [n, value]) => {
     const copy = Buffer.from(bytes);
     if (copy.length > 0) copy[n % copy.length] = value;
     return copy;
   }),
-  way(1, always, () => Buffer.alloc(0)),
-  way(1, fc.uint8Array({ maxLength: 40 }), (_bytes, other) => Buffer.from(other)),
-  way(1, always, (bytes) => Buffer.from(bytes.toString(), 'utf16le')),
+  way(2, fc.uint8Array({ maxLength: 40 }), (_bytes, other) => Buffer.from(other)),
 );
 
 const ODD_STATUSES = [201, 204, 206, 301, 302, 304, 307, 405, 408, 409, 410, 422, 425, 429];
