@@ -2,8 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import {
   isNavigation,
-  isPrefetch,
-  isSecure,
   prefersHtml,
   requiredResponse,
   trackResponses,
@@ -16,15 +14,6 @@ it('the response is known where a framework wraps Node’s request, as Fastify',
   trackResponses();
   const origin = await listen((raw) => void requiredResponse({ raw } as never).end('found'));
   expect(await (await fetch(origin)).text()).toBe('found');
-});
-
-it.each([
-  [{ secure: true, socket: {} }, true],
-  [{ secure: false, socket: { encrypted: true } }, false],
-  [{ socket: { encrypted: true } }, true],
-  [{}, false],
-])('https is known by the framework, else by the socket: %o', (req, expected) => {
-  expect(isSecure(asRequest(req))).toBe(expected);
 });
 
 const PAGE = { accept: 'text/html' };
@@ -41,15 +30,6 @@ it.each<[object, string, boolean]>([
   [{}, 'GET', false],
 ])('%o with %s is a navigation: %s', (headers, method, expected) => {
   expect(isNavigation(asRequest({ headers, method }))).toBe(expected);
-});
-
-it.each([
-  [{ 'sec-purpose': 'prefetch;prerender' }, true],
-  [{ purpose: 'Prefetch' }, true],
-  [{ 'x-moz': 'prefetch' }, true],
-  [{ purpose: 'click' }, false],
-])('%o is a prefetch: %s', (headers, expected) => {
-  expect(isPrefetch(asRequest({ headers }))).toBe(expected);
 });
 
 it.each<[string | undefined, boolean]>([

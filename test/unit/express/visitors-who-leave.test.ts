@@ -3,7 +3,7 @@ import express, { type ErrorRequestHandler } from 'express';
 import { errorHandler, loadItems, type RequirePurchaseOptions, requirePurchase } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
-import { ITEMS, KeyApiService, settle, VALIDATION } from '../../support/key-api-service.js';
+import { KeyApiService } from '../../support/key-api-service.js';
 import { listen } from '../../support/listen.js';
 import { CODE, guess } from '../../support/wire.js';
 
@@ -60,23 +60,6 @@ describe.each(expressVersions)('a visitor who leaves, on %s', (_name, make) => {
 });
 
 describe('a visitor who leaves', () => {
-  it.each([
-    ['the request of another with the same code', '/guarded', CODE, VALIDATION],
-    ['that of those who wait for the catalogue too', '/items', undefined, ITEMS],
-  ])('does not end %s', async (_whose, path, code, endpoint) => {
-    const { service, visit } = await openShop();
-    service.hold();
-    const [first, second] = [visit(path, code), visit(path, code)];
-    await vi.waitFor(() => expect(service.asked(endpoint)).toBe(1), SOON);
-    // Both wait by then.
-    await visit('/nowhere').status;
-    first.leave();
-    await settle();
-    await service.release();
-    expect(await second.status).toBe(200);
-    expect(service.asked(endpoint)).toBe(1);
-  });
-
   it.each<RequirePurchaseOptions>([{}, { guessLimit: false }])(
     'is not let in as if the service were down: %j',
     async (options) => {

@@ -57,11 +57,6 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     expect(outcome).toSatisfy(isAsked);
   });
 
-  it('a callback that a service worker passes on is a navigation', async () => {
-    const { outcome } = await comeBack([from('same-origin')], from('cross-site', 'empty'));
-    expect(outcome).toEqual(success);
-  });
-
   it.each<[string, Headers]>([
     ['an image', from('same-site', 'image', 'no-cors')],
     ['a fetch', from('same-origin', 'empty', 'cors')],
@@ -227,15 +222,6 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       const confirm = await upToThePage();
       now = at;
       expect(await answer(confirm)).toEqual(refused);
-    });
-
-    it('fails with what the service says, when the account is gone', async () => {
-      const getUser = vi.fn(async () => userInfo);
-      const { answer, upToThePage } = open({ api: { getUser } });
-      const confirm = await upToThePage();
-      getUser.mockRejectedValueOnce(new MarketgateError('login_failed', 'it was deleted'));
-      const why = { code: 'login_failed', message: 'it was deleted' };
-      expect(await answer(confirm)).toEqual(['fail', why, 401]);
     });
   });
 });

@@ -134,16 +134,6 @@ describe('in a session', () => {
     await start();
     expect((await comeBack('k2')).outcome).toEqual(success);
   });
-
-  it('they are saved once for the start and once for the callback', async () => {
-    const { start, comeBack, session } = openLogin();
-    const save = vi.fn((done: () => void) => done());
-    session.save = save;
-    await start();
-    expect(save).toHaveBeenCalledTimes(1);
-    await comeBack();
-    expect(save).toHaveBeenCalledTimes(2);
-  });
 });
 
 describe('in a cookie', () => {

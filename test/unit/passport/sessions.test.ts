@@ -4,7 +4,6 @@ import { MarketgateError, returnTo } from 'marketgate';
 import { type AuthenticateOptions, Passport } from 'passport';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
-import { expressVersions } from '../../support/express-versions.js';
 import { allowNoUnhandledRejection } from '../../support/hear.js';
 import { listen } from '../../support/listen.js';
 import {
@@ -228,20 +227,6 @@ describe('what the app throws in its callback ends no process', () => {
     const response = await browser.get(`${origin}/?auth_key=k1`);
     return [response.status, await response.text()];
   }
-
-  it.each(expressVersions)('%s handles it', async (_version, express) => {
-    const { passport } = passportWith(failing('service_unavailable'));
-    const app = express();
-    app.use(expressSession() as never);
-    app.get('/', (req, res, next) => {
-      passport.authenticate('marketplace', careless(res))(req, res, next);
-    });
-    app.use((error: Error, _req: object, res: ServerResponse, _next: object) => {
-      res.statusCode = 500;
-      res.end(`handled: ${error.name}`);
-    });
-    expect(await visit(await listen(app))).toEqual([500, 'handled: TypeError']);
-  });
 
   it.each<[string, OpenLogin, boolean]>([
     ['after a failed login', failing('auth_key_rejected'), true],

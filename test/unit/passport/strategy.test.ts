@@ -385,15 +385,6 @@ describe('a subclass', () => {
   it.each<[string, UserProfile, string]>([
     ['gives no id', (_token, done) => done(null, {}), 'no profile with an id'],
     ['rejects', async () => Promise.reject(new Error('rejected')), 'rejected'],
-    [
-      'throws in its callback',
-      function (token) {
-        base.call(this, token, () => {
-          throw new Error('thrown');
-        });
-      },
-      'thrown',
-    ],
   ])('whose userProfile %s is an error', async (_name, userProfile, message) => {
     const outcome = await outcomeOf(userProfile);
     expect(outcome).toEqual(['error', expect.any(Error)]);

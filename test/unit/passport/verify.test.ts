@@ -180,15 +180,4 @@ describe('verify ends in exactly one outcome where it', () => {
     await vi.advanceTimersByTimeAsync(3000);
     expect((await login).recorded).toEqual([gaveUndefined]);
   });
-
-  it('gives a query that runs when it is awaited: nobody runs it', async () => {
-    let runs = 0;
-    const verify = classic((done) => {
-      setImmediate(() => done(null, user));
-      // biome-ignore lint/suspicious/noThenProperty: as the queries of some database libraries are.
-      return { then: () => runs++, catch: () => runs++ };
-    });
-    expect((await logIn({ verify })).recorded).toEqual([success]);
-    expect(runs).toBe(0);
-  });
 });
