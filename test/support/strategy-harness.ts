@@ -188,10 +188,15 @@ export function openLogin(given: OpenLogin = {}) {
 
 const giveId: AsyncVerify = async ({ profile }) => ({ id: profile.id });
 
-export async function logIn(options?: OpenLogin, auth_key?: string, more?: object) {
+export async function logIn(
+  options?: OpenLogin,
+  auth_key?: string,
+  more?: object,
+  authOptions?: object,
+) {
   const { start, comeBack } = openLogin(options);
   await start();
-  return comeBack(auth_key, more);
+  return comeBack(auth_key, more, authOptions);
 }
 
 /** The user of {@link fakeLoginApi}, and the outcome of a login. */

@@ -93,21 +93,19 @@ describe.each(expressVersions)('guards of logged-in users on %s', (_version, exp
   });
 });
 
-it.each<[string, Middleware]>([
-  ['requireLogin', requireLogin({ loginPath: '/login' })],
-  [
-    'errorHandler',
-    (req, res, next) =>
-      errorHandler({ loginPath: '/login' })(
-        new MarketgateError('login_required', 'x'),
-        req,
-        res,
-        next,
-      ),
-  ],
-])('a response that the app sends while the session is saved stays: %s', async (_name, use) => {
+const loginPath = '/login';
+const loginNeeded = new MarketgateError('login_required', 'x');
+const onError = errorHandler({ loginPath, log: false });
+it.each<[string, Middleware, () => Promise<void>]>([
+  ['requireLogin', requireLogin({ loginPath }), async () => {}],
+  // Where the session cannot be saved, it would respond with a page.
+  ['errorHandler', (...call) => onError(loginNeeded, ...call), throwing(new Error('full'))],
+])('what the app sends while the session is saved stays: %s', async (_name, use, endOfSave) => {
   const res = fakeResponse();
-  const save = async () => void res.writeHead(503).end('timeout');
+  const save = async () => {
+    res.writeHead(503).end('timeout');
+    await endOfSave();
+  };
   const req = { method: 'GET', url: '/', headers: { accept: BROWSER }, session: { save } };
   const next = vi.fn();
   use(req as never, res, next);
