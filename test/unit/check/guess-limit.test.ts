@@ -188,6 +188,20 @@ describe('a limiter of the app', () => {
     expect(warnings).toEqual(['MARKETGATE_GUESSES_NOT_SHARED']);
   });
 
+  it('that refuses while an attempt in flight ends is asked again, because that can be given back', async () => {
+    const counted = deferred<never>();
+    const consume = vi.fn(ok).mockImplementationOnce(ok).mockReturnValueOnce(counted.promise);
+    const check = checkWithin(limiterThat(consume));
+    const answer = deferred<unknown>();
+    const [first, second] = [check(answer.promise), check(purchase)];
+    await settle();
+    answer.resolve(purchase);
+    expect(await first).toBe('valid');
+    await settle();
+    counted.reject({ consumedPoints: 2, msBeforeNext: 1000 });
+    expect(await second).toBe('valid');
+  });
+
   it.each<[unknown, number]>([
     [undefined, 60],
     [-5, 60],

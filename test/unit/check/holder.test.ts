@@ -136,6 +136,20 @@ describe('one code, one customer', () => {
     }
     expect(take).not.toHaveBeenCalled();
   });
+
+  it('takes nothing for a visitor who has left', async () => {
+    const { store, take } = spiedStore();
+    const leaving = new AbortController();
+    const service = {
+      async validatePurchase() {
+        leaving.abort(new Error('left'));
+        return purchase;
+      },
+    };
+    const visiting = visit(store, 'anna', { signal: leaving.signal }, service);
+    await expect(visiting).rejects.toThrow('left');
+    expect(take).not.toHaveBeenCalled();
+  });
 });
 
 describe('the id', () => {
