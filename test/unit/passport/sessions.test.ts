@@ -59,13 +59,16 @@ const withCallbacks = (): Use =>
       done();
     },
   }));
-/** As in Koa, where `req.session` cannot be replaced. */
+/** As in Koa, where `req.session` keeps the data of what it is given, not its methods. */
 const ofKoa =
   (use: Use): Use =>
   (req, res, next) =>
     use(req, res, () => {
-      const { session: found } = req as { session?: unknown };
-      Object.defineProperty(req, 'session', { get: () => found, set: () => {} });
+      let { session: kept } = req as { session?: object };
+      const set = (given: object) => {
+        kept = { ...given };
+      };
+      Object.defineProperty(req, 'session', { get: () => kept, set });
       next();
     });
 const expressSession = (): Use =>
