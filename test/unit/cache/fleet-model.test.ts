@@ -5,7 +5,7 @@ import { settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json, page, type Reply, ServiceInMemory } from '../../support/service-in-memory.js';
 import { account, item, KEY, purchase, refusal, success } from '../../support/wire.js';
-import { FAULTS, HOUR, Link, MINUTE, moveTimeByHand } from './support.js';
+import { FAULTS, HOUR, isLinkFault, Link, MINUTE, moveTimeByHand } from './support.js';
 
 /*
  * What the contract promises of a fleet (section 2), for random sequences of lookups, refunds, outages, invalidations and
@@ -34,7 +34,9 @@ const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('ask'), by, code, fresh: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('ask slowly'), by, code }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('answer') }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('sell'), code, isSold: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('ask all'), code }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('refund'), by, code }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('sell'), code }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('outage'), isOut: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('invalidate'), by, code: fc.option(code) }) },
   {
@@ -111,7 +113,7 @@ class Fleet {
   start(n: number): Pick<Process, 'keyApi' | 'link'> {
     const link = new Link(this.shared);
     for (const { what, of } of this.faults) {
-      if (of === n || of === SKEWS.length) link.break(what as (typeof FAULTS)[number]);
+      if (isLinkFault(what) && (of === n || of === SKEWS.length)) link.break(what);
     }
     const keyApi = new KeyApi({
       ...{ baseUrl: 'https://market.example', apiKey: KEY, retries: 0, timeout: MINUTE },
@@ -278,20 +280,20 @@ class Fleet {
     this.sharedUntil.fill(-1);
     this.calmSince = Number.POSITIVE_INFINITY;
     const process = this.processes[of];
-    if (what === 'evict') this.shared.rows.delete([...this.shared.rows.keys()][of] ?? '');
+    if (isLinkFault(what)) {
+      for (const { link } of process ? [process] : this.processes) link.break(what);
+    } else if (what === 'evict') this.shared.rows.delete([...this.shared.rows.keys()][of] ?? '');
     else if (what === 'kill') {
       await process?.keyApi.close();
       // With one fault, the shared cache knows what the process has heard.
       const refused = this.maxFaults === 1 && process ? process.refused : none();
       if (process) Object.assign(process, this.start(of), { served: none(), refused });
-    } else if (what === 'empty' || what === 'behind' || what === 'ahead') {
+    } else {
       const stepsBy = { empty: 0, behind: -5 * MINUTE, ahead: HOUR }[what];
       this.skew += stepsBy;
       this.slack += Math.abs(stepsBy);
       if (what === 'empty') this.shared.rows.clear();
       for (const { link } of this.processes) if (!link.fault) link.reconnect();
-    } else {
-      for (const { link } of process ? [process] : this.processes) link.break(what);
     }
     await settle();
   }
@@ -311,7 +313,12 @@ class Fleet {
     if (step.do === 'ask') await this.ask(process, step.code, step.fresh);
     else if (step.do === 'ask slowly') await this.askSlowly(process, step.code);
     else if (step.do === 'answer') await this.answer();
-    else if (step.do === 'sell') this.isSold[step.code] = step.isSold;
+    else if (step.do === 'ask all') {
+      for (const each of this.processes) await this.ask(each, step.code, false);
+    } else if (step.do === 'refund') {
+      this.isSold[step.code] = false;
+      await this.ask(process, step.code, true);
+    } else if (step.do === 'sell') this.isSold[step.code] = true;
     else if (step.do === 'invalidate') await this.invalidate(process, step.code);
     else if (step.do === 'fault') await this.disturb(step.fault);
     else if (step.do === 'heal') await this.heal();

@@ -51,6 +51,7 @@ const REFUSED = {
 };
 export type Fault = keyof typeof REFUSED;
 export const FAULTS = Object.keys(REFUSED) as Fault[];
+export const isLinkFault = (what: string): what is Fault => what in REFUSED;
 
 /** The way of one process to the shared cache, which can be broken. */
 export class Link implements SharedCache {
