@@ -27,8 +27,11 @@ const code = fc.nat(CODES.length - 1);
 const fault = fc.oneof(
   // Of the way of one process to the shared cache, or of all of them (3).
   fc.record({ what: fc.constantFrom(...FAULTS), of: fc.nat(SKEWS.length) }),
-  // A row is evicted, the shared cache restarts empty, its clock steps, or a process is killed.
-  fc.record({ what: fc.constantFrom('evict', 'empty', 'behind', 'ahead', 'kill'), of: by }),
+  // A row is evicted, or all are; a server takes over that has older ones, or another clock; a process is killed.
+  fc.record({
+    what: fc.constantFrom('evict', 'empty', 'failover', 'behind', 'ahead', 'kill'),
+    of: by,
+  }),
 );
 const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('ask'), by, code, fresh: fc.boolean() }) },
@@ -49,17 +52,13 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('fault'), fault }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('heal') }) },
 );
-/** Something happens while all have the answer about a code, and then they are asked again. */
+/** All have the answer about a code when the fault begins, and it is withdrawn meanwhile. */
 const episode = fc
-  .tuple(code, fault, fc.array(step, { minLength: 1, maxLength: 8 }))
-  .map(([code, fault, steps]): Step[] => [
-    ...([
-      { do: 'sell', code },
-      { do: 'ask all', code },
-      { do: 'fault', fault },
-    ] as const),
-    ...steps,
-    ...([{ do: 'heal' }, { do: 'ask all', code }] as const),
+  .tuple(code, by, fault, fc.array(step, { maxLength: 5 }), fc.array(step, { maxLength: 5 }))
+  .map(([code, by, fault, before, after]): Step[] => [
+    ...([{ do: 'sell', code }, { do: 'ask all', code }, { do: 'fault', fault }] as const),
+    ...[...before, { do: 'refund', by, code } as const, ...after],
+    ...([{ do: 'ask all', code }, { do: 'heal' }, { do: 'ask all', code }] as const),
   ]);
 const sequences = fc.array(episode, { minLength: 1, maxLength: 4 }).map((each) => each.flat());
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
@@ -110,6 +109,8 @@ class Fleet {
   skew = 0;
   slack = MINUTE;
   readonly shared = new MemorySharedCache(() => this.now + this.skew);
+  /** Its rows after the last fault. */
+  replicated = [...this.shared.rows];
   /** By code: up to which request any process has refused, and until when it costs no request. */
   readonly lastRefused = none();
   readonly sharedUntil = none();
@@ -305,10 +306,11 @@ class Fleet {
       const refused = this.maxFaults === 1 && process ? process.refused : none();
       if (process) Object.assign(process, this.start(of), { served: none(), refused });
     } else {
-      const stepsBy = { empty: 0, behind: -5 * MINUTE, ahead: HOUR }[what];
+      const stepsBy = { empty: 0, failover: 0, behind: -5 * MINUTE, ahead: HOUR }[what];
       this.skew += stepsBy;
       this.slack += Math.abs(stepsBy);
-      if (what === 'empty') this.shared.rows.clear();
+      if (what === 'empty' || what === 'failover') this.shared.rows.clear();
+      if (what === 'failover') for (const row of this.replicated) this.shared.rows.set(...row);
       for (const { link } of this.processes) if (!link.fault) link.reconnect();
     }
     await settle();
@@ -320,6 +322,7 @@ class Fleet {
     this.faults = this.faults.filter(({ what }) => what === 'behind');
     await this.tellAll();
     if (this.faults.length === 0) this.calmSince = this.now;
+    this.replicated = [...this.shared.rows];
   }
 
   async do(step: Step): Promise<void> {
