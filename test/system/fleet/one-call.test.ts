@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import { Bench, until } from './support/bench.js';
-import { sum } from './support/commands.js';
 
 const LOCK_FACTOR = 60;
-const LOCK_LIFE = 2000 * LOCK_FACTOR;
-
 const HOUR = 3_600_000;
 /** Milliseconds by which the clocks of the processes are wrong. */
 const SKEWS = [-3 * HOUR, 0, 5 * HOUR, 30 * HOUR];
@@ -28,16 +25,6 @@ describe.skipIf(redisIsMissing())('four processes whose clocks are hours apart, 
     }
   });
 
-  it('a code that each asks for in turn, whoever is first: one call', async () => {
-    const { fleet, service } = bench;
-    const everyone = [...fleet.workers.keys()];
-    for (const first of everyone) {
-      const code = `in-turn-${first}`;
-      for (const n of [first, ...everyone]) expect(await bench.ask(n, code)).toBe(1);
-      expect(service.calls(code)).toBe(1);
-    }
-  });
-
   it('an invalidation in one is obeyed by all', async () => {
     const { fleet, service } = bench;
     for (const [n, worker] of fleet.workers.entries()) {
@@ -50,26 +37,5 @@ describe.skipIf(redisIsMissing())('four processes whose clocks are hours apart, 
       await fleet.ask(code);
       expect(service.calls(code)).toBe(2);
     }
-  });
-
-  // The last one, for it ends a process.
-  it('a process that is killed while it asks for all delays them no longer than its lock lives', async () => {
-    const { fleet, redis, service } = bench;
-    const code = 'asked-by-the-dead';
-    const [holder, ...others] = fleet.workers;
-    // The service does not answer the first.
-    const { answer, open } = await bench.askHeldUp(0, code);
-    const waiting = Promise.all(others.map((worker) => worker.do('ask', { code, times: 20 })));
-    await holder?.kill();
-    const [lock = ''] = (await redis.command('KEYS', '*:lock:*')) as string[];
-    expect(Number(await redis.command('PTTL', lock))).toBeLessThanOrEqual(LOCK_LIFE);
-    await redis.pass(LOCK_LIFE);
-    const { yes, why } = sum(await waiting);
-    open();
-    expect(await answer).toBe('killed');
-    expect(why).toEqual([]);
-    expect(yes).toBe(60);
-    // One of them asks; on a machine so slow that its lock expires too, each at the worst.
-    expect(service.calls(code)).toBeLessThanOrEqual(4);
   });
 });

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { deferred } from '../../../support/deferred.js';
 import { type RedisServer, sharedRedis } from '../../../support/redis-server.js';
 import type { MemberSettings } from './commands.js';
 import { TestFleet } from './fleet.js';
@@ -51,16 +50,6 @@ export class Bench {
   async ask(n: number, code: string) {
     const outcomes = await this.fleet.workers[n]?.do('ask', { code });
     return outcomes?.yes;
-  }
-
-  /** Makes the service wait with the answer to a code that a process looks up; gives the way out. */
-  async askHeldUp(n: number, code: string) {
-    const { promise, resolve: open } = deferred();
-    this.service.gate = promise;
-    const answer = this.ask(n, code).catch(() => 'killed');
-    await until('the service is asked', () => this.service.calls(code) === 1);
-    this.service.gate = undefined;
-    return { answer, open };
   }
 
   /** Waits until all processes share answers and hear invalidations. */
