@@ -24,6 +24,7 @@ const CODES = ['first-purchase-code', 'second-purchase-code'];
 
 const by = fc.nat(SKEWS.length - 1);
 const code = fc.nat(CODES.length - 1);
+const pause = fc.constantFrom(1000, 31_000, 4 * MINUTE, 6 * MINUTE, 2 * HOUR, 23 * HOUR);
 const fault = fc.oneof(
   // Of the way of one process to the shared cache, or of all of them (3).
   fc.record({ what: fc.constantFrom(...FAULTS), of: fc.nat(SKEWS.length) }),
@@ -33,30 +34,30 @@ const fault = fc.oneof(
     of: by,
   }),
 );
+const does = <Action extends string, More>(action: Action, more: fc.Arbitrary<More>) =>
+  more.map((given) => ({ do: action, ...given }));
 const step = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('ask'), by, code, fresh: fc.boolean() }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('ask slowly'), by, code }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('answer') }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('ask all'), code }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('refund'), by, code }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('sell'), code }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('outage'), isOut: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('invalidate'), by, code: fc.option(code) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('wait'),
-      for: fc.constantFrom(1000, 31_000, 4 * MINUTE, 6 * MINUTE, 2 * HOUR, 23 * HOUR),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('fault'), fault }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('heal') }) },
+  { weight: 8, arbitrary: does('ask', fc.record({ by, code, fresh: fc.boolean() })) },
+  { weight: 2, arbitrary: does('ask all', fc.record({ code })) },
+  { weight: 3, arbitrary: does('ask slowly', fc.record({ by, code })) },
+  { weight: 2, arbitrary: does('answer', fc.record({})) },
+  { weight: 4, arbitrary: does('refund', fc.record({ by, code })) },
+  { weight: 3, arbitrary: does('sell', fc.record({ code })) },
+  { weight: 2, arbitrary: does('outage', fc.record({ isOut: fc.boolean() })) },
+  { weight: 2, arbitrary: does('invalidate', fc.record({ by, code: fc.option(code) })) },
+  { weight: 3, arbitrary: does('wait', fc.record({ for: pause })) },
+  { weight: 2, arbitrary: does('fault', fc.record({ fault })) },
+  { weight: 1, arbitrary: does('heal', fc.record({})) },
 );
 /** All have the answer about a code when the fault begins, and it is withdrawn meanwhile. */
 const episode = fc
   .tuple(code, by, fault, fc.array(step, { maxLength: 5 }), fc.array(step, { maxLength: 5 }))
   .map(([code, by, fault, before, after]): Step[] => [
-    ...([{ do: 'sell', code }, { do: 'ask all', code }, { do: 'fault', fault }] as const),
+    ...([
+      { do: 'sell', code },
+      { do: 'ask all', code },
+      { do: 'fault', fault },
+    ] as const),
     ...[...before, { do: 'refund', by, code } as const, ...after],
     ...([{ do: 'ask all', code }, { do: 'heal' }, { do: 'ask all', code }] as const),
   ]);
