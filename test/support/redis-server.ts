@@ -235,7 +235,6 @@ type Change = (server: RedisServer) => unknown;
 /** What can happen to a server, and how it is undone. */
 export const TROUBLES = {
   killed: { begin: (server) => server.kill(), end: (server) => server.restart() },
-  'cut off': { begin: (server) => server.cut(), end: (server) => server.restart() },
   frozen: { begin: (server) => server.freeze(), end: (server) => server.thaw() },
   full: {
     begin: (server) => server.configSet('maxmemory', '1'),

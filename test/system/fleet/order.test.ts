@@ -49,7 +49,7 @@ describe.skipIf(redisIsMissing())('a refund that is heard while Redis is', () =>
 
   beforeAll(async () => {
     // With real deadlines: a Redis that is frozen must not hold anybody up.
-    bench = await Bench.start({ processes: 3, proxies: 3, skews: SKEWS });
+    bench = await Bench.start(SKEWS);
   });
   beforeEach(async () => {
     bench.service.isOut = false;
@@ -106,7 +106,7 @@ describe.skipIf(redisIsMissing())('a refund that is heard while Redis is', () =>
       'the others have heard',
       async () => !(await answersOf(code, [1, 2])).includes(true),
     );
-    const late = await TestFleet.start({ serviceUrl: service.url }, [bench.redis.url]);
+    const late = await TestFleet.start(service.url, [bench.redis.url]);
     expect((await late.ask(code)).yes).toBe(0);
     await late.stop();
   });

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RedisCache, RedisTokenStore } from 'marketgate/redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectError } from '../../support/errors.js';
-import { CLIENTS, redisIsMissing } from '../../support/redis-server.js';
+import { redisIsMissing } from '../../support/redis-server.js';
 import { HOUR, NOW, tokenOf } from '../../unit/stores/support.js';
 import { EveryClient } from './support/every-client.js';
 
@@ -29,21 +28,6 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
       expect(await cache.write('key', 'value', HOUR, 0)).toBe(true);
       expect(await cache.read('key')).toMatchObject({ value: 'value', order: 0 });
     }));
-
-  it('takes a user of Redis that may not run scripts for an outage', async () => {
-    await clients.onServers((server) =>
-      server.command('ACL', 'SETUSER', 'plain', 'on', '>word', '~*', '&*', '+@all', '-eval'),
-    );
-    const url = clients.servers[0]?.url.replace('//', '//plain:word@') ?? '';
-    for (const kind of ['node-redis', 'ioredis'] as const) {
-      const { client, close } = await CLIENTS[kind](url);
-      const cache = new RedisCache({ client, timeout });
-      for (const call of [() => cache.read('key'), () => cache.write('key', 'value', HOUR, 1)]) {
-        await expectError(call(), 'store_unavailable', '(NOPERM)');
-      }
-      close();
-    }
-  });
 
   it('stores rows, locks and tokens under the prefix, apart, and with an expiry', async () => {
     const prefix = randomUUID();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { isMarketgateError } from 'marketgate';
 import { RedisHolderStore } from 'marketgate/redis';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   CLIENTS,
   type ClientKind,
@@ -13,7 +13,6 @@ import {
   startRedis,
   TROUBLES,
 } from '../../support/redis-server.js';
-import { TcpProxy } from '../fleet/support/tcp-proxy.js';
 
 const SECRET = 'holder-secret-of-at-least-32-characters';
 const MAX = 3;
@@ -89,9 +88,10 @@ class Crowd {
   }
 }
 
-const { 'cut off': _keepsAll, ...troubles } = TROUBLES;
+const { killed, frozen } = TROUBLES;
 const DURING_TAKES = {
-  ...troubles,
+  killed,
+  frozen,
   'restarted by its operator': {
     begin: (server: RedisServer) => server.shutDown(),
     end: (server: RedisServer) => server.restart(),
@@ -117,62 +117,6 @@ describe.skipIf(redisIsMissing())('RedisHolderStore', () => {
       await crowd.expectKept(await openStore(server.url, 'ioredis', 15_000));
     },
   );
-
-  describe('with a replica', () => {
-    let primary: RedisServer;
-    let replica: RedisServer;
-    /** Between the app and the primary, and between the primary and its replica. */
-    let proxy: TcpProxy;
-    let link: TcpProxy;
-    beforeEach(async () => {
-      [primary, replica] = await Promise.all([startRedis(), startRedis()]);
-      [proxy, link] = await Promise.all([
-        TcpProxy.start(primary.port),
-        TcpProxy.start(primary.port),
-      ]);
-      await primary.configSet('repl-diskless-sync-delay', '0');
-      await replica.command('REPLICAOF', '127.0.0.1', new URL(link.url).port);
-      await vi.waitFor(
-        async () => expect(await replica.command('ROLE')).toContain('connected'),
-        SOON,
-      );
-    });
-    afterEach(async () => {
-      proxy.close();
-      link.close();
-      await Promise.all([primary.stop(), replica.stop()]);
-    });
-
-    /** Waits until the replica has all that was acknowledged so far. */
-    const replicated = async (): Promise<void> => {
-      // WAIT is about the writes of its own connection.
-      await primary.command('SET', 'last', 'x');
-      expect(await primary.command('WAIT', '1', '10000')).toBe(1);
-    };
-    const failOver = async (): Promise<void> => {
-      await primary.kill();
-      await replica.command('REPLICAOF', 'NO', 'ONE');
-      proxy.switchTo(replica.port);
-    };
-
-    it('a failover during takes: never more than max, and none that the replica had is lost', async () => {
-      const stores = await Promise.all(KINDS.map((kind) => openStore(proxy.url, kind)));
-      const crowd = new Crowd(stores);
-      await crowd.fill(10);
-      await crowd.stop();
-      await replicated();
-      const another = new Crowd(stores);
-      await another.fill(3);
-      await failOver();
-      await another.fill(5);
-      await another.stop();
-      const store = await openStore(proxy.url, 'ioredis', 15_000);
-      await crowd.expectKept(store);
-      for (const code of another.acknowledged.keys()) {
-        expect((await store.holders(code)).length).toBeLessThanOrEqual(MAX);
-      }
-    });
-  });
 
   it('shows no code in Redis, and expires nothing', async () => {
     const server = await sharedRedis();

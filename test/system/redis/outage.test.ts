@@ -2,15 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { isMarketgateError } from 'marketgate';
 import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  CLIENTS,
-  type RedisServer,
-  redisIsMissing,
-  SOON,
-  startRedis,
-  TROUBLES,
-} from '../../support/redis-server.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type RedisServer, redisIsMissing, SOON, TROUBLES } from '../../support/redis-server.js';
 import { HOUR, SECRET, tokenOf } from '../../unit/stores/support.js';
 import { EveryClient, type Opened } from './support/every-client.js';
 
@@ -157,32 +150,5 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
       );
       await expect(cache.read(KEY)).rejects.toThrow('RedisCache.read was not sent');
     });
-  });
-});
-
-describe.skipIf(redisIsMissing()).each(['node-redis', 'ioredis'] as const)('with %s', (kind) => {
-  async function openServer(): Promise<RedisServer> {
-    const server = await startRedis();
-    onTestFinished(() => server.stop());
-    return server;
-  }
-  async function openStores(server: RedisServer) {
-    const opened = await CLIENTS[kind](server.url);
-    onTestFinished(() => void opened.close());
-    return storesOf(opened, LONG);
-  }
-
-  it('read-only: reads are answered, writes reject with (READONLY), and all is well afterwards', async () => {
-    const server = await openServer();
-    const { store, cache } = await openStores(server);
-    await store.set(KEY, token);
-    await cache.write(KEY, 'before', HOUR, 1);
-    await TROUBLES['read-only'].begin(server);
-    expect(await store.get(KEY)).toEqual(token);
-    expect((await cache.read(KEY)).value).toBe('before');
-    const calls = callsOn({ store, cache, holders: (await openStores(server)).holders });
-    await expectFailures(calls.writes, /\(READONLY\)/);
-    await TROUBLES['read-only'].end(server);
-    expect(await cache.write(KEY, 'after', HOUR, 2)).toBe(true);
   });
 });

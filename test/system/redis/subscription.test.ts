@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { RedisCache } from 'marketgate/redis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
-  CLIENTS,
   type ClientKind,
   type RedisServer,
   redisIsMissing,
@@ -54,9 +51,9 @@ describe.skipIf(redisIsMissing()).each([
     subscribers?.close();
   });
 
-  const cacheOf = ({ client }: Opened, kind: ClientKind, name: string = kind) => {
+  const cacheOf = ({ client }: Opened, kind: ClientKind) => {
     const subscriber = isGiven ? subscribers.of(kind).client : undefined;
-    return new RedisCache({ client, subscriber, prefix: `${prefix}${name}:`, timeout });
+    return new RedisCache({ client, subscriber, prefix: `${prefix}${kind}:`, timeout });
   };
 
   const listenAll = () =>
@@ -74,18 +71,6 @@ describe.skipIf(redisIsMissing()).each([
       vi.waitFor(async () => expect(await subscribersOf(server)).toBe(0), SOON),
     );
   };
-
-  it('passes on each message of its own cache', () =>
-    clients.each(async (opened, kind) => {
-      const cache = cacheOf(opened, kind);
-      const { hears, reports, end } = await listen(cache);
-      await reports(false, true);
-      await cacheOf(opened, kind, 'other').publish('not this');
-      const messages = ['undefined', ' ', '"a"\n', 'é日本🔑', ''];
-      for (const message of messages) await cache.publish(message);
-      await hears(...messages);
-      await end();
-    }));
 
   it('reports each time that its connection is lost, and receives again', async () => {
     const all = await listenAll();
@@ -140,63 +125,3 @@ describe.skipIf(redisIsMissing()).each([
     await closed();
   });
 });
-
-/** A server on the way to another one, which can drop everything in silence, as a firewall does. */
-async function wayTo({ port }: RedisServer) {
-  const sockets: Socket[] = [];
-  const way = createServer((socket) => {
-    const onward = connect(port, '127.0.0.1');
-    for (const [from, to] of [
-      [socket, onward],
-      [onward, socket],
-    ] as const) {
-      sockets.push(from);
-      from.on('error', () => {}).on('close', () => to.destroy());
-      from.pipe(to);
-    }
-  }).listen(0, '127.0.0.1');
-  await once(way, 'listening');
-  onTestFinished(() => {
-    way.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const { port: own } = way.address() as { port: number };
-  return {
-    url: `redis://127.0.0.1:${own}`,
-    drop: () => {
-      for (const socket of sockets) socket.unpipe().resume();
-    },
-    cut: () => {
-      for (const socket of sockets.splice(0)) socket.destroy();
-    },
-  };
-}
-
-describe.skipIf(redisIsMissing()).each(['node-redis', 'ioredis'] as const)(
-  "the app's subscriber (%s)",
-  (kind) => {
-    let clients: EveryClient;
-    beforeAll(async () => {
-      clients = await EveryClient.open();
-    });
-    afterAll(() => clients?.close());
-
-    it('whose connection is dropped in silence: it is reported', async () => {
-      const { client } = clients.of(kind);
-      const way = await wayTo(clients.servers[0] as RedisServer);
-      const subscriber = await CLIENTS[kind](way.url);
-      onTestFinished(() => subscriber.close());
-      const prefix = `${randomUUID()}:`;
-      const cache = new RedisCache({ client, subscriber: subscriber.client, prefix, timeout });
-      const { reports, hears, end } = await listen(cache);
-      await reports(false, true);
-      way.drop();
-      await reports(false);
-      way.cut();
-      await reports(true);
-      await cache.publish('after');
-      await hears('after');
-      await end();
-    });
-  },
-);

@@ -196,30 +196,6 @@ describe('what could not be stored or published', () => {
     await expectNone(other);
   });
 
-  it('is sent when the connection is lost once more while an earlier one is in flight', async () => {
-    const { service, shared, joinTwo, refund, expectNone, pass } = fleet();
-    const [one, other] = await joinTwo();
-    one.link.break('cut');
-    await refund(one);
-    const stored = deferred();
-    const write = shared.write.bind(shared);
-    vi.spyOn(shared, 'write').mockImplementationOnce(async (...given) => {
-      await stored.promise;
-      return write(...given);
-    });
-    one.link.mend();
-    await settle();
-    one.link.break('cut');
-    service.says = 'positive';
-    for (const each of [one, other]) await each.validatePurchase(CODE, { fresh: true });
-    await refund(one);
-    stored.resolve();
-    await settle();
-    one.link.mend();
-    await pass(FORGOTTEN);
-    await expectNone(other);
-  });
-
   it('is sent again to a server that takes over with an older row', async () => {
     const { shared, joinTwo, join, refund, reconnect, expectNone, pass } = fleet();
     const [one] = await joinTwo();

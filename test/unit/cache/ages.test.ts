@@ -2,7 +2,7 @@ import type { CacheOptions } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { begun, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
+import { begun, KeyApiService, settle } from '../../support/key-api-service.js';
 import { CODE, item, KEY, purchase } from '../../support/wire.js';
 import {
   alone,
@@ -187,14 +187,6 @@ describe('a negative answer', () => {
     expect(keyApi.peekPurchase(CODE)).toBeNull();
     service.later(MINUTE, 'outage');
     await expectError(keyApi.validatePurchase(CODE), 'service_unavailable');
-  });
-
-  it('that the api_key is unknown erases the account, whoever hears it', async () => {
-    const { service, keyApi } = keyApiOn({ keys: new Set([KEY]) });
-    await keyApi.getAccount();
-    service.keys = new Set();
-    await expectError(keyApi.getAccount({ fresh: true }), 'api_key_rejected');
-    await expectError(keyApi.getAccount(), 'api_key_rejected');
   });
 
   it('gives way to a positive one, and does not come back when that is pushed out', async () => {

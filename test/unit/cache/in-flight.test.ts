@@ -188,22 +188,6 @@ describe('invalidate', () => {
     expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
   });
 
-  it('again and again keeps a call no longer than its timeout', async () => {
-    const { service, keyApi } = alone({}, { timeout: 1000 });
-    await keyApi.getAccount();
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    service.hold();
-    const found = rejection(keyApi.validatePurchase(CODE));
-    for (const [i, waits] of [800, 150, 49].entries()) {
-      await settle();
-      await keyApi.invalidate(CODE);
-      await vi.advanceTimersByTimeAsync(waits);
-      if (i < 2) await service.release(i + 1);
-    }
-    await vi.advanceTimersByTimeAsync(2);
-    expect((await found).message).toContain('no answer within 1000 ms');
-  });
-
   it.each(['', '  ', 7])('of %j is a TypeError and forgets nothing', async (code) => {
     const { keyApi } = await aloneWithAnswer();
     await expect(keyApi.invalidate(code as string)).rejects.toThrow(TypeError);

@@ -174,26 +174,6 @@ describe('one request for the whole fleet', () => {
     expect(service.asked()).toBe(2);
   });
 
-  it.each([
-    ['half of the timeout', 400, 200],
-    ['2 seconds, however long the timeout is', 60_000, 2000],
-  ])('is waited for %s', async (_name, timeout, patience) => {
-    const { service, shared, join, pass } = fleet();
-    vi.spyOn(shared, 'lock').mockResolvedValue(undefined);
-    const one = join({}, { timeout });
-    const found = one.validatePurchase(CODE);
-    await pass(patience - 1);
-    expect(service.asked()).toBe(0);
-    // It looks again every 12.5 to 37.5 ms.
-    const looks = shared.calls.length;
-    expect(looks).toBeGreaterThanOrEqual(patience / 38);
-    expect(looks).toBeLessThanOrEqual(patience / 12 + 3);
-    await pass(40);
-    expect(await found).toEqual(purchase);
-    // Requested without the lock, and shared all the same.
-    expect(shared.rows.size).toBe(1);
-  });
-
   it('is none when the answer came just before the lock was there', async () => {
     const { service, shared, join } = fleet();
     const [one, other] = [join(), join()];

@@ -51,11 +51,12 @@ const REFUSED = {
 };
 export type Fault = keyof typeof REFUSED;
 export const FAULTS = Object.keys(REFUSED) as Fault[];
+export const isLinkFault = (what: string): what is Fault => what in REFUSED;
 
 /** The way of one process to the shared cache, which can be broken. */
 export class Link implements SharedCache {
   readonly shared: MemorySharedCache;
-  #fault: Fault | undefined;
+  fault: Fault | undefined;
   #onListening: (isListening: boolean) => void = () => {};
   /** Messages that arrive when the link is no longer frozen. */
   readonly #late: (() => void)[] = [];
@@ -65,13 +66,14 @@ export class Link implements SharedCache {
   }
 
   break(fault: Fault): void {
-    this.#fault = fault;
+    this.mend();
+    this.fault = fault;
     if (fault === 'cut' || fault === 'without messages') this.#onListening(false);
   }
 
   mend(): void {
-    const fault = this.#fault;
-    this.#fault = undefined;
+    const fault = this.fault;
+    this.fault = undefined;
     for (const arrive of this.#late.splice(0)) arrive();
     if (fault === 'cut' || fault === 'without messages') this.#onListening(true);
   }
@@ -108,15 +110,15 @@ export class Link implements SharedCache {
     return this.#call('subscribe', () => {
       this.#onListening = onListening;
       return this.shared.subscribe((message) => {
-        if (this.#fault === 'frozen') this.#late.push(() => onMessage(message));
-        else if (this.#fault !== 'cut' && this.#fault !== 'without messages') onMessage(message);
+        if (this.fault === 'frozen') this.#late.push(() => onMessage(message));
+        else if (this.fault !== 'cut' && this.fault !== 'without messages') onMessage(message);
       }, onListening);
     });
   }
 
   async #call<T>(method: keyof SharedCache, run: () => Promise<T>): Promise<T> {
-    if (this.#fault === 'frozen') return new Promise(() => {});
-    const refused = this.#fault && (REFUSED[this.#fault] ?? [method]);
+    if (this.fault === 'frozen') return new Promise(() => {});
+    const refused = this.fault && (REFUSED[this.fault] ?? [method]);
     if (refused?.includes(method)) throw new Error(`${method} is refused`);
     return run();
   }

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { inspect } from 'node:util';
 import { KeyApi, type KeyApiOptions } from 'marketgate';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { everythingOf, expectError, rejection, throwing } from '../../support/errors.js';
+import { everythingOf, rejection, throwing } from '../../support/errors.js';
 import {
   ACCOUNT,
   begun,
@@ -12,7 +12,7 @@ import {
   VALIDATION,
 } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
-import { CODE, KEY, purchase } from '../../support/wire.js';
+import { CODE, KEY } from '../../support/wire.js';
 
 const SECRET = 'x'.repeat(32);
 const good = { baseUrl: 'https://market.example', apiKey: KEY };
@@ -148,29 +148,6 @@ describe('a call', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it.each<[string, Partial<KeyApiOptions>]>([
-    ['cached', {}],
-    ['without a cache', { cache: false }],
-  ])('in progress ends at close(), on the wire as well: %s', async (_n, options) => {
-    const { service, keyApi } = keyApiOn({ says: 'silence' }, options);
-    const leaving = new AbortController();
-    const calls = [
-      keyApi.validatePurchase(CODE),
-      keyApi.validatePurchase('another-code', { signal: leaving.signal }),
-      keyApi.getAccount(),
-      keyApi.listItems(),
-      keyApi.getItem(7),
-    ].map(rejection);
-    await settle();
-    expect(service.asked('all')).toBe(5);
-    await keyApi.close();
-    for (const call of calls) {
-      expect((await call).message).toContain('this client was closed');
-    }
-    expect(service.dispatcher.requests.every(({ isAborted }) => isAborted)).toBe(true);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
   it.each<[string, Partial<KeyApiService>, Partial<KeyApiOptions>]>([
     ['for its next try', { says: 'outage' }, { retries: 2 }],
     ['for the api_key', {}, { apiKey: () => new Promise(() => {}) }],
@@ -207,14 +184,5 @@ describe('a call', () => {
     expect(await Promise.all(calls)).toHaveLength(30);
     expect(warn).not.toHaveBeenCalled();
     expect(getEventListeners(signal, 'abort')).toEqual([]);
-  });
-
-  it('is refused after close(), but for what is cached', async () => {
-    const { service, keyApi } = keyApiOn();
-    await keyApi.validatePurchase(CODE);
-    await keyApi.close();
-    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
-    await expectError(keyApi.getItem(7), 'service_unavailable', 'this client was closed');
-    expect(service.asked('all')).toBe(1);
   });
 });

@@ -142,19 +142,6 @@ describe('the check of the key', () => {
     expect(await endOf(wrong(keyApi))).toBe(expected);
     expect(service.asked(ACCOUNT)).toBe(2);
   });
-
-  it('by getAccount: a rejection replaces the check before, and a failure is none', async () => {
-    const { service, keyApi, lookup, checks } = shop(KEY);
-    service.says = 'outage';
-    await rejection(keyApi.getAccount());
-    service.says = 'negative';
-    expect(await lookup()).toBe('negative');
-    expect(checks()).toBe(2);
-    service.keys?.clear();
-    await rejection(keyApi.getAccount());
-    expect(await lookup()).toBe('api_key_rejected');
-    expect(checks()).toBe(3);
-  });
 });
 
 describe('the documented msg of account/details, "Invalid request", at another endpoint', () => {
@@ -198,15 +185,5 @@ describe('the documented msg of account/details, "Invalid request", at another e
     const other = service.override;
     service.override = (...given) => other?.(...given) ?? answer;
     await expectError(keyApi.validatePurchase(CODE), 'service_refused', 'INVALID request');
-  });
-
-  it.each<[string, object]>([
-    ['without status "error"', { status: 'success', msg: 'Invalid request' }],
-    ['in other words', refusal('Invalid requests')],
-  ])('is no reason to check the key %s', async (_name, body) => {
-    const { service, lookup, checks } = shop();
-    service.override = ({ path }) => (path === ACCOUNT ? undefined : json(body));
-    expect(await lookup()).toBe('service_refused');
-    expect(checks()).toBe(0);
   });
 });

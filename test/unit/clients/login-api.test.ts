@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events';
 import { LoginApi, type LoginApiOptions } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { answerOf } from '../../oracle/answer-row.js';
@@ -104,12 +103,6 @@ describe('exchange', () => {
       expect(service.count()).toBe(0);
     },
   );
-
-  it('is not sent again after a failure, because an auth_key works once', async () => {
-    const { loginApi, service } = serving(() => page(502), { retries: 2 });
-    await expectError(loginApi.exchange(AUTH_KEY), 'service_unavailable');
-    expect(service.count()).toBe(1);
-  });
 });
 
 describe('getUser', () => {
@@ -165,14 +158,4 @@ it.each<[string, (api: LoginApi) => Promise<unknown>]>([
   const { loginApi } = serving(() => json({ error: true, message }), { appSecret: 'open sesame' });
   const error = await rejection(call(loginApi));
   expect(error.message).toContain('What are [redacted] and [redacted]?');
-});
-
-it('a call that has ended leaves no listener on the signal of its caller', async () => {
-  const { loginApi } = serving((request, n) =>
-    request.path === '/api/authorize' ? page(500) : giveUser(request, n),
-  );
-  const { signal } = new AbortController();
-  await loginApi.getUser(TOKEN, { signal });
-  await rejection(loginApi.exchange(AUTH_KEY, { signal }));
-  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

@@ -39,13 +39,6 @@ const LOGIN_API = {
   htmlOutage: [false],
   warnings: [false, 'bom'],
 };
-/** Settings in which the key API, or the login API, gives no answer. */
-const OUTAGES: Setting[] = [
-  ...[true, 404, 405, 413, 415].map((gatewayErrors) => ({ gatewayErrors })),
-  ...[{ crash: 'html' }, { crash: 'json' }, { apiDisabled: true }, { rateLimit: 0 }],
-  ...[{ htmlOutage: true }, { warnings: 'text' }],
-];
-
 /** Each value alone, and the last ones of all switches together. */
 const settingsOf = (switches: Record<string, readonly unknown[]>): [string, Setting][] => [
   ...Object.entries(switches).flatMap(([name, values]) =>
@@ -148,27 +141,4 @@ it.each(settingsOf(LOGIN_API))('the login API is understood with %s', async (_na
   const isUnclear = errors === 422 || errors === 'empty';
   const expired = isUnclear ? 'unexpected_response' : 'access_token_expired';
   expect(await endOf(loginApi().getUser('no-token'))).toBe(expired);
-});
-
-it.each(OUTAGES.map((each) => [each]))(
-  'nothing is said about a code, a key or a token with %j',
-  async (dialect) => {
-    turn({});
-    const { value } = await loginApi().exchange(authKey());
-    const key = authKey();
-    turn(dialect);
-    const isLogin = 'htmlOutage' in dialect || 'warnings' in dialect;
-    const ends = isLogin
-      ? await Promise.all([endOf(loginApi().exchange(key)), endOf(loginApi().getUser(value))])
-      : (await keyApiEnds()).flat();
-    const allowed = ['service_unavailable', 'unexpected_response', 'service_refused'];
-    expect(ends.filter((end) => !allowed.includes(end as string))).toEqual([]);
-  },
-);
-
-it('a user who is gone is login_failed', async () => {
-  turn({});
-  const { value } = await loginApi().exchange(authKey());
-  turn({ vanishedUser: true });
-  expect(await endOf(loginApi().getUser(value))).toBe('login_failed');
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { isMarketgateError, KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { KEY } from '../../support/wire.js';
@@ -85,36 +84,6 @@ describe.each<[string, Behaviour]>([
   });
 });
 
-it.each([0, 2, 5])(
-  'in an outage of any course, retries: %d add only a few requests in all, and no call exceeds its timeout',
-  async (retries) => {
-    const answers = fc.constantFrom('500' as const, 'reset' as const, 'hang' as const);
-    const wave = fc.record({
-      callers: fc.integer({ min: 1, max: 100 }),
-      gap: fc.constantFrom(0, 0, 1, 7, 40),
-      behaviour: fc.record({ answer: answers, after: fc.integer({ min: 0, max: 3000 }) }),
-      pause: fc.integer({ min: 0, max: 20_000 }),
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(wave, { minLength: 1, maxLength: 12 }), async (waves) => {
-        const shop = new Shop(() => ({ answer: '500', after: 0 }), { retries });
-        for (const { callers, gap, behaviour, pause } of waves) {
-          shop.behave = () => behaviour;
-          await shop.visits(callers, gap);
-          await time.pass(pause);
-        }
-        await time.pass(60_000);
-        const callers = waves.reduce((sum, each) => sum + each.callers, 0);
-        expect(shop.ends).toHaveLength(callers);
-        for (const { took } of shop.ends) expect(took).toBeLessThanOrEqual(10_000);
-        const asked = shop.service.count('/api/purchases/validation');
-        expect(asked).toBeLessThanOrEqual(callers + 8 * retries);
-      }),
-      { numRuns: 12, seed: 20261121 },
-    );
-  },
-);
-
 it.each(['reset', '500'] as const)('a short outage (%s) costs no call', async (answer) => {
   const shop = new Shop(() => ({ answer, after: 20 }));
   await shop.visits(100);
@@ -124,13 +93,6 @@ it.each(['reset', '500'] as const)('a short outage (%s) costs no call', async (a
   expect(shop.ends.map(({ code }) => code)).toEqual(Array(100).fill('positive'));
   // Each call twice, and the probe.
   expect(shop.service.count()).toBe(201);
-});
-
-it('a service that fails each third request costs visitors only a retry', async () => {
-  const shop = new Shop((n) => ({ answer: n % 3 === 0 ? '500' : 'positive', after: 20 }));
-  await shop.visits(300, 1000);
-  expect(shop.ends.map(({ code }) => code)).toEqual(Array(300).fill('positive'));
-  expect(shop.service.count()).toBe(450);
 });
 
 it('a 429 stops the retries that other calls were waiting for', async () => {

@@ -12,29 +12,19 @@ const RUNS = { numRuns: 200, seed: 20261121 };
 const time = new SimulatedTime();
 
 /** What the service does to the first, the second, … request (the last goes on for ever), and a client's options. */
-const planOf = (behaviour: fc.Arbitrary<Behaviour>) =>
-  fc.record({
-    schedule: fc.array(behaviour, { minLength: 1, maxLength: 10 }),
-    retries: fc.integer({ min: 0, max: 6 }),
-    timeout: fc.integer({ min: 20, max: 15_000 }),
-  });
-type Plan = { schedule: Behaviour[]; retries: number; timeout: number };
-
-const plan = planOf(
-  fc.record({
-    answer: fc.constantFrom(
-      ...(['positive', 'negative', '500', 'reset', 'hang', 'page', '429'] as const),
-    ),
-    after: fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 12_000 })),
-    retryAfter: fc.integer({ min: 0, max: 20 }),
-  }),
-);
-const failing = planOf(
-  fc.record({
-    answer: fc.constantFrom('500' as const, 'reset' as const),
-    after: fc.integer({ min: 0, max: 200 }),
-  }),
-);
+const plan = fc.record({
+  schedule: fc.array(
+    fc.record<Behaviour>({
+      answer: fc.constantFrom('positive', 'negative', '500', 'reset', 'hang', 'page', '429'),
+      after: fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 12_000 })),
+      retryAfter: fc.integer({ min: 0, max: 20 }),
+    }),
+    { minLength: 1, maxLength: 10 },
+  ),
+  retries: fc.integer({ min: 0, max: 6 }),
+  timeout: fc.integer({ min: 20, max: 15_000 }),
+});
+type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 
 const behaviourOf = ({ schedule }: Plan, n: number): Behaviour =>
   schedule[Math.min(n, schedule.length - 1)] as Behaviour;
@@ -97,22 +87,6 @@ it('a call tries at most retries + 1 times, ends within its timeout, and invents
   expect(seen).toEqual(new Set(['positive', 'negative', ...errors]));
 });
 
-it('each wait before a retry is from 50 ms on, and up to twice as long as the one before', async () => {
-  const property = fc.asyncProperty(failing, async (given) => {
-    const { service, keyApi } = open(given);
-    expect((await end(keyApi.getAccount())).code).toBe('service_unavailable');
-    // After the fifth failure comes the probe.
-    for (let n = 1; n < Math.min(service.requests.length, 5); n++) {
-      const [before = 0, after = 0] = [service.times[n - 1], service.times[n]];
-      const waited = after - before - behaviourOf(given, n - 1).after;
-      const longest = Math.min(100 * 2 ** (n - 1), 2000);
-      expect(waited).toBeGreaterThanOrEqual(Math.floor(longest / 2));
-      expect(waited).toBeLessThanOrEqual(longest + 1);
-    }
-  });
-  await fc.assert(property, RUNS);
-});
-
 it('an exchange is sent once, whatever becomes of it; user info at most retries + 1 times', async () => {
   const seen = new Set<string>();
   const property = fc.asyncProperty(plan, async (given) => {
@@ -129,20 +103,4 @@ it('an exchange is sent once, whatever becomes of it; user info at most retries 
   await fc.assert(property, RUNS);
   const errors = ['auth_key_rejected', 'service_unavailable', 'unexpected_response'];
   expect(seen).toEqual(new Set([...errors, 'token']));
-});
-
-it('an abort ends a call in the same moment, and nothing is sent any more', async () => {
-  const moment = fc.integer({ min: 0, max: 5000 });
-  const property = fc.asyncProperty(plan, moment, async (given, after) => {
-    const { service, keyApi } = open(given);
-    const leaving = new AbortController();
-    const begun = time.now();
-    const call = keyApi.getAccount({ signal: leaving.signal });
-    const ended = call.then(time.now, time.now);
-    await time.pass(after);
-    leaving.abort();
-    expect((await time.until(ended)) - begun).toBeLessThanOrEqual(after);
-    await expectSilence(service);
-  });
-  await fc.assert(property, RUNS);
 });

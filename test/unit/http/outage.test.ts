@@ -91,25 +91,6 @@ describe('a visitor whose code makes the service fail', () => {
   });
 });
 
-it.each([
-  ['fails', FAILED, 2],
-  ['cuts every connection', CUT, 2],
-  ['never answers', SILENT, 5],
-])(
-  'while the service %s, calls fail at once, with the seconds until the next try',
-  async (_name, dead, calls) => {
-    const { service, keyApi } = open(() => dead);
-    for (let n = 0; n < calls; n++) await ending(keyApi.validatePurchase(`customer-${n}`));
-    // A call that has timed out does not wait for the probe, which has three seconds.
-    if (dead === SILENT) await time.pass(3000);
-    const asked = service.count();
-    const { error, took } = await ending(keyApi.validatePurchase('the-next-one'));
-    expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: expect.any(Number) });
-    expect([took, service.count()]).toEqual([0, asked]);
-    expect(await outage(error)).toBe(true);
-  },
-);
-
 it('in an outage the breaker rests for longer each time, up to half a minute; the next outage begins with 2 s', async () => {
   let behaviour = FAILED;
   const { keyApi } = open(() => behaviour, { retries: 0 });

@@ -190,14 +190,6 @@ describe.each(WAYS)('through %s', (_way, options) => {
   });
 });
 
-it('the own pool reuses its connections', async () => {
-  const upstream = await startUpstream(answered);
-  const keyApi = keyApiOf(upstream.url);
-  for (let i = 0; i < 12; i++) await keyApi.getAccount();
-  // Two and not one: undici gives a socket a turn of the event loop before it is used again.
-  expect(new Set(upstream.requests.map((request) => request.port)).size).toBeLessThanOrEqual(2);
-});
-
 it('the error of what is no HTTP does not repeat what was sent', async () => {
   const server = createServer((socket) => {
     socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\nsecret-of-the-service'));

@@ -1,19 +1,11 @@
 import { MemoryGuessLimit } from 'marketgate';
-import { describe, expect, it, vi } from 'vitest';
+import { RedisGuessLimit } from 'marketgate/redis';
+import { describe, expect, it } from 'vitest';
 import { clientKey, MemoryLimiter } from '../../../src/stores/guess-limit.js';
 import { hearWarnings } from '../../support/warnings.js';
+import { FakeNodeRedis } from './redis-fakes.js';
 
 describe('MemoryLimiter', () => {
-  it('counts in fixed windows, and rejects beyond its points', async () => {
-    vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
-    const limiter = new MemoryLimiter(60_000, 1);
-    expect(await limiter.consume('a')).toMatchObject({ consumedPoints: 1, msBeforeNext: 60_000 });
-    vi.advanceTimersByTime(59_000);
-    await expect(limiter.consume('a')).rejects.toMatchObject({ msBeforeNext: 1000 });
-    vi.advanceTimersByTime(1000);
-    expect(await limiter.consume('a')).toMatchObject({ consumedPoints: 1 });
-  });
-
   it('remembers no more than 10,000 clients, those with the latest attempts', async () => {
     const limiter = new MemoryLimiter(60_000);
     for (let i = 0; i <= 10_000; i++) await limiter.consume(`${i}`);
@@ -51,6 +43,20 @@ describe('MemoryGuessLimit', () => {
     expect(warnings).toEqual(['MARKETGATE_NO_CLIENT_ADDRESS']);
     expect(() => new MemoryGuessLimit({ limit: 0 })).toThrow('MemoryGuessLimit: option "limit"');
   });
+});
+
+it('RedisGuessLimit shows Redis a hash of the client, and reads numbers that are sent as text', async () => {
+  const client = new FakeNodeRedis();
+  const { limiter, totalLimiter } = new RedisGuessLimit({ client: client.asClient, limit: 3 });
+  client.eval.mockResolvedValue(['4', '500']);
+  const over = { consumedPoints: 4, msBeforeNext: 500 };
+  await expect(limiter.consume('198.51.100.7')).rejects.toEqual(over);
+  expect(await totalLimiter.consume('all')).toEqual(over);
+  const calls = client.eval.mock.calls as [string, { keys: string[] }][];
+  expect(calls.flatMap(([, { keys }]) => keys)).toEqual([
+    expect.stringMatching(/^marketgate:guess:client:60000:[\w-]{22}$/),
+    expect.stringMatching(/^marketgate:guess:total:60000:[\w-]{22}$/),
+  ]);
 });
 
 describe('the key of a client', () => {

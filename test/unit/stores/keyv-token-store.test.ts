@@ -89,16 +89,6 @@ describe('a backend of Keyv that is down', () => {
     }
   });
 
-  it.each<[string, object]>([
-    ['delete', { get: async () => '{}', delete: async () => false }],
-    ['set', { set: async () => false }],
-  ])('rejects a %s to which Keyv says false', async (method, own) => {
-    const error = await rejection(
-      CALLS[method]?.(new KeyvTokenStore({ keyv: { ...EMPTY, ...own }, clock })) as never,
-    );
-    expect(error.message).toContain(`KeyvTokenStore.${method} was refused by Keyv`);
-  });
-
   it('rejects a read of Keyv 6, which tells its failure by an event only', async () => {
     const keyv = Object.assign(new EventEmitter(), EMPTY, {
       getRaw: async () => ({ value: keyv.emit('error', new Error(SECRET)) ? null : SECRET }),
@@ -173,22 +163,6 @@ describe('a row of KeyvTokenStore', () => {
     expect(adapter.rows.get(key)).toBe(row);
     await store.set('anna', tokenOf());
     expect(await store.get('anna')).toEqual(tokenOf());
-  });
-
-  it.each([
-    [HOUR - 1, tokenOf()],
-    [HOUR, undefined],
-  ])('is read until expiresAt by the clock: after %d ms', async (elapsed, expected) => {
-    const { adapter } = await stored('anna');
-    const keyv = new Keyv({ store: adapter });
-    const later = new KeyvTokenStore({ keyv, clock: () => NOW + elapsed });
-    expect(await later.get('anna')).toEqual(expected);
-  });
-
-  it('is deleted where the new token has expired', async () => {
-    const { adapter, store } = await stored('anna');
-    await store.set('anna', tokenOf(SECRET, NOW - HOUR));
-    expect(adapter.rows.size).toBe(0);
   });
 
   it('is not shown by inspect or JSON of the store', async () => {

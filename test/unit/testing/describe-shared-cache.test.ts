@@ -96,12 +96,6 @@ const BROKEN: Record<string, Record<string, Break>> = {
     }),
   },
   'gives a lock to one of 50 that ask at once, until it is released': {
-    'releases the lock of a deleted key': (inner) => ({
-      async delete(key) {
-        await inner.delete(key);
-        inner.locks.delete(key);
-      },
-    }),
     'reads first and locks then': ({ locks }, clock) => ({
       async lock(key, ttl) {
         if ((locks.get(key) ?? 0) > clock()) return undefined;
@@ -124,17 +118,8 @@ const BROKEN: Record<string, Record<string, Break>> = {
         return async () => {};
       },
     }),
-    'drops an empty message': (inner) => ({
-      publish: async (message) => (message ? inner.publish(message) : undefined),
-    }),
   },
   'gives all processes one time in microseconds, which never goes back': {
-    'gives milliseconds': (inner) => ({
-      async read(key) {
-        const row = await inner.read(key);
-        return { ...row, now: Math.round(row.now / 1000) };
-      },
-    }),
     'gives a time that goes back': (inner) => {
       let reads = 0;
       return {

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { deferred } from '../../../support/deferred.js';
 import { type RedisServer, sharedRedis } from '../../../support/redis-server.js';
-import type { MemberSettings } from './commands.js';
 import { TestFleet } from './fleet.js';
 import { CountingService } from './service.js';
 import { TcpProxy } from './tcp-proxy.js';
@@ -15,15 +13,6 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
   }
 }
 
-/** How a fleet is made; see {@link MemberSettings} for the rest. */
-interface BenchOptions extends Partial<Omit<MemberSettings, 'redisUrl' | 'client' | 'serviceUrl'>> {
-  readonly processes?: number;
-  /** Milliseconds by which the clock of each process is wrong. */
-  readonly skews?: readonly number[];
-  /** How many proxies stand between the processes and Redis; each serves every n-th process. */
-  readonly proxies?: number;
-}
-
 /** A service, a Redis and the processes that share it. */
 export class Bench {
   private constructor(
@@ -33,17 +22,20 @@ export class Bench {
     readonly fleet: TestFleet,
   ) {}
 
-  /** The processes are connected, and hear invalidations. */
-  static async start({ processes = 4, proxies: count = 0, skews = [], ...options }: BenchOptions) {
+  /**
+   * The processes are connected, each through its own proxy, and hear invalidations.
+   * @param skews - milliseconds by which the clock of each process is wrong.
+   */
+  static async start(skews: readonly number[]): Promise<Bench> {
     const [redis, service] = await Promise.all([sharedRedis(), CountingService.start()]);
-    const { port } = redis;
-    const proxies = await Promise.all(Array.from({ length: count }, () => TcpProxy.start(port)));
-    const fleet = await TestFleet.start(
-      { ...options, serviceUrl: service.url },
-      Array.from({ length: processes }, (_, n) => (proxies[n % count] ?? redis).url),
-      skews,
+    const proxies = await Promise.all(skews.map(() => TcpProxy.start(redis.port)));
+    const urls = proxies.map(({ url }) => url);
+    const bench = new Bench(
+      redis,
+      service,
+      proxies,
+      await TestFleet.start(service.url, urls, skews),
     );
-    const bench = new Bench(redis, service, proxies, fleet);
     await bench.allShare();
     return bench;
   }
@@ -51,16 +43,6 @@ export class Bench {
   async ask(n: number, code: string) {
     const outcomes = await this.fleet.workers[n]?.do('ask', { code });
     return outcomes?.yes;
-  }
-
-  /** Makes the service wait with the answer to a code that a process looks up; gives the way out. */
-  async askHeldUp(n: number, code: string) {
-    const { promise, resolve: open } = deferred();
-    this.service.gate = promise;
-    const answer = this.ask(n, code).catch(() => 'killed');
-    await until('the service is asked', () => this.service.calls(code) === 1);
-    this.service.gate = undefined;
-    return { answer, open };
   }
 
   /** Waits until all processes share answers and hear invalidations. */

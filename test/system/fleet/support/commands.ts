@@ -5,15 +5,8 @@ export interface MemberSettings {
   readonly redisUrl: string;
   readonly client: Extract<ClientKind, 'node-redis' | 'ioredis'>;
   readonly serviceUrl: string;
-  /**
-   * Calls to Redis have a minute, and rests do not end by themselves: what is tested is not what a process
-   * does when it cannot reach the shared cache, as happens on a busy machine.
-   */
-  readonly isPatient?: boolean;
   /** Milliseconds by which its clock is wrong. */
   readonly skew?: number;
-  /** Locks live that many times longer, for the same reason. */
-  readonly lockFactor?: number;
 }
 
 export interface Outcomes {

@@ -8,7 +8,6 @@ import { build } from 'tsup';
 import {
   type CommandName,
   type Input,
-  type MemberSettings,
   type Order,
   type Outcomes,
   type Output,
@@ -100,7 +99,7 @@ export class TestFleet {
 
   /** @param urls of Redis, one for each process; they can be proxies. */
   static async start(
-    settings: Omit<MemberSettings, 'redisUrl' | 'client'>,
+    serviceUrl: string,
     urls: readonly string[],
     skews: readonly number[] = [],
   ): Promise<TestFleet> {
@@ -109,7 +108,7 @@ export class TestFleet {
     const fleet = new TestFleet(urls.map(() => idle.pop() ?? new Worker(program)));
     const begin = fleet.workers.map((worker, n) =>
       worker.do('begin', {
-        ...settings,
+        serviceUrl,
         redisUrl: urls[n] ?? '',
         skew: skews[n] ?? 0,
         client: n % 2 === 0 ? 'node-redis' : 'ioredis',

@@ -4,12 +4,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export class TcpProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  #target: number;
   #isOpen = true;
 
   private constructor(target: number) {
-    this.#target = target;
-    this.#server = createServer((from) => this.#join(from));
+    this.#server = createServer((from) => this.#join(from, target));
   }
 
   static async start(target: number): Promise<TcpProxy> {
@@ -32,24 +30,17 @@ export class TcpProxy {
     this.#isOpen = true;
   }
 
-  /** What a failover is to a client: its connection ends, and the next one leads to another server. */
-  switchTo(target: number): void {
-    this.cut();
-    this.#target = target;
-    this.mend();
-  }
-
   close(): void {
     this.cut();
     this.#server.close();
   }
 
-  #join(from: Socket): void {
+  #join(from: Socket, target: number): void {
     if (!this.#isOpen) {
       from.destroy();
       return;
     }
-    const to = connect(this.#target, '127.0.0.1').setNoDelay(true);
+    const to = connect(target, '127.0.0.1').setNoDelay(true);
     from.setNoDelay(true);
     for (const [one, other] of [
       [from, to],

@@ -1,5 +1,5 @@
 import { KeyApi } from 'marketgate';
-import { RedisCache, type RedisStoreOptions } from 'marketgate/redis';
+import { RedisCache } from 'marketgate/redis';
 import { CLIENTS } from '../../../support/redis-server.js';
 import {
   type Handlers,
@@ -14,32 +14,16 @@ import {
 process.once('disconnect', () => process.exit());
 
 const realNow = performance.now.bind(performance);
-/** Milliseconds by which time is ahead, and when it stopped, if it has. */
+/** Milliseconds by which time is ahead. */
 let ahead = 0;
-let stoppedAt: number | undefined;
-performance.now = () => (stoppedAt ?? realNow()) + ahead;
-
-/** A cache whose locks outlive a holder that is slow because the machine is busy. */
-class LongLocks extends RedisCache {
-  constructor(
-    options: RedisStoreOptions,
-    readonly factor: number,
-  ) {
-    super(options);
-  }
-
-  override lock(key: string, ttl: number) {
-    return super.lock(key, ttl * this.factor);
-  }
-}
+performance.now = () => realNow() + ahead;
 
 async function memberOf(settings: MemberSettings): Promise<Partial<Handlers>> {
   const { client, close } = await CLIENTS[settings.client](settings.redisUrl);
-  const timeout = settings.isPatient ? 60_000 : undefined;
   const keyApi = new KeyApi({
-    ...{ baseUrl: settings.serviceUrl, apiKey: 'key-of-the-shop', retries: 0, timeout },
+    ...{ baseUrl: settings.serviceUrl, apiKey: 'key-of-the-shop', retries: 0 },
     clock: () => Date.now() + (settings.skew ?? 0),
-    cache: { shared: new LongLocks({ client, timeout }, settings.lockFactor ?? 1) },
+    cache: { shared: new RedisCache({ client }) },
   });
   return {
     async end() {
@@ -70,7 +54,6 @@ async function memberOf(settings: MemberSettings): Promise<Partial<Handlers>> {
 
 let handlers: Partial<Handlers> = {
   async begin(settings) {
-    stoppedAt = settings.isPatient ? realNow() : undefined;
     handlers = { ...handlers, ...(await memberOf(settings)) };
   },
   async pass({ milliseconds }) {
