@@ -37,6 +37,13 @@ describe("onUnknown: 'allow'", () => {
     expect(errors).not.toContain(undefined);
   });
 
+  it('lets no made-up code in where the service limits all requests, for however long', async () => {
+    const service = new KeyApiService();
+    service.override = () => page(429, { 'retry-after': '0' });
+    const error = await visit(service.client(), guess(1));
+    expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 1 });
+  });
+
   it.each<[string, () => Reply]>([
     ['answers 5xx', () => page(503)],
     ['cannot be reached', () => reset()],
