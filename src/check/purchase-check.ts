@@ -135,7 +135,7 @@ export function makePurchaseCheck<Req>(
   letsInOutage = false,
 ) {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
-  const itemsFor = itemsOption(owner, options.item);
+  const wanted = itemsOption(owner, options.item);
   const checkConditions = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
   const checkHolder = 'holder' in options ? makeHolderCheck(owner, options.holder) : undefined;
   const { fresh } = options;
@@ -175,7 +175,7 @@ export function makePurchaseCheck<Req>(
       const message = 'no purchase code was sent; send the one that came with the purchase';
       return deny('purchase_required', message, 'absent');
     }
-    const items = await itemsFor?.(req);
+    const items = typeof wanted === 'function' ? await wanted(req) : wanted;
     if (items instanceof Error) return { verdict: 'invalid', denial: items };
     if (typeof given !== 'string') return deny('purchase_code_invalid', MALFORMED);
     // Most codes are normalised already.
@@ -278,11 +278,14 @@ const unreadable = (field: string): CheckResult =>
     `the service sent a "${field}" that cannot be read, and a condition needs it; see the diagnostics channel marketgate:drift`,
   );
 
-/** Gives the items of a request, or the error `item_id_invalid`; `undefined` when any item will do. */
+/**
+ * The items that will do, or a function that gives those of a request, or the error `item_id_invalid`. `undefined`: any
+ * item will do.
+ */
 function itemsOption<Req>(
   owner: string,
   item: PurchaseConditions<Req>['item'],
-): ((req: Req) => Promise<readonly number[] | MarketgateError>) | undefined {
+): readonly number[] | ((req: Req) => Promise<readonly number[] | MarketgateError>) | undefined {
   if (item === undefined) return undefined;
   const areIds = (ids: readonly unknown[]) =>
     ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0);
@@ -301,7 +304,7 @@ function itemsOption<Req>(
   if (ids.length === 0 || !areIds(ids)) {
     throw wrongOption(owner, 'item', 'must be an item id (a whole number), several, or a function');
   }
-  return async () => ids;
+  return ids;
 }
 
 function licensesOption(owner: string, value: unknown): readonly string[] | undefined {

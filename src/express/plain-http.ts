@@ -14,21 +14,31 @@ import { redact } from '../http/failure.js';
 export const pathOf = (req: IncomingMessage & { readonly originalUrl?: string }): string =>
   req.originalUrl ?? req.url ?? '/';
 
-/** The purchase code of each request, which its path can contain. */
+/** The purchase codes of requests whose path contains them. */
 const codes = new WeakMap<object, string>();
+/** The route parameters that guards read codes from. */
+const codeParameters = new Set<string>();
 
 /** Keeps a purchase code out of {@link loggedPath}. */
 export function hideCode(req: IncomingMessage, code: unknown): void {
-  if (typeof code === 'string') codes.set(req, code);
+  if (typeof code === 'string' && code !== '' && pathOf(req).includes(code)) codes.set(req, code);
 }
 
+/** Keeps a route parameter out of {@link loggedPath}, also of requests that fail before the guard reads it. */
+export const hideParameter = (name: string): unknown => codeParameters.add(`:${name}`);
+
 /** The path for a log line: without the query, the purchase code, and whatever looks like a secret. */
-export const loggedPath = (req: IncomingMessage): string =>
-  pathOf(req)
+export function loggedPath(req: IncomingMessage): string {
+  const { route, baseUrl = '' } = req as { route?: { path?: unknown }; baseUrl?: string };
+  const pattern = String(route?.path);
+  const parameter = [...codeParameters].find((each) => pattern.includes(each));
+  const path = parameter ? baseUrl + pattern.replace(parameter, '[redacted]') : pathOf(req);
+  return path
     .replace(/[?#].*/s, '')
     .split('/')
     .map((part) => redact(part, [codes.get(req) ?? []].flat()))
     .join('/');
+}
 
 /** The query, parsed by the framework or here. A repeated name has an array of values. */
 export const queryOf = (req: Request): Record<string, unknown> =>

@@ -15,7 +15,7 @@ import type { MarketgateError } from '../errors.js';
 import { choiceOption, functionOption, knownOptions, textOption, wrongOption } from '../options.js';
 import { keepPrivate, type MarketplaceContext, type Middleware, varyOn } from './context.js';
 import { abortOnLeave, middleware } from './middleware.js';
-import { hideCode, queryOf, refuseWith } from './plain-http.js';
+import { hideCode, hideParameter, queryOf, refuseWith } from './plain-http.js';
 import { idOfUser } from './session.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
@@ -246,7 +246,9 @@ export function fromQuery(name = 'purchase_code'): CodeSource {
 
 /** Reads the code from a route parameter, which is in the URL as with {@link fromQuery}. */
 export function fromParams(name = 'purchase_code'): CodeSource {
-  return fromField('fromParams', name, (req) => req.params);
+  const source = fromField('fromParams', name, (req) => req.params);
+  hideParameter(name);
+  return source;
 }
 
 /** Reads the code that the app has stored in its session. */

@@ -124,7 +124,8 @@ export class RetryAfterGate {
 
   /** Closes the gate, or keeps it closed for longer. Returns the seconds of this backoff. */
   close(seconds = DEFAULT_SECONDS): number {
-    const length = Math.min(seconds, MAX_SECONDS);
+    // With 0, the service would be taken for one that fails, and not for one that asks for less.
+    const length = Math.max(1, Math.min(seconds, MAX_SECONDS));
     this.#closedUntil = Math.max(this.#closedUntil, this.clock() + length * 1000);
     return length;
   }

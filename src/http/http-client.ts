@@ -207,7 +207,7 @@ export class HttpClient {
       // By the service's own clock, which can be minutes from this one.
       const now = Date.parse(date ?? '') || this.settings.clock();
       const seconds = parseRetryAfter(retryAfter, now);
-      const isBackoff = status === 429 || (isTransient(status) && seconds !== undefined);
+      const isBackoff = status === 429 || (isTransient(status) && Boolean(seconds));
       if (!isBackoff || !isMarketgateError(error)) throw error;
       throw withRetryAfter(error, this.#gate.close(seconds));
     }

@@ -105,25 +105,31 @@ export class Transport {
     const name = nameOf(request);
     const target = `${url.basePath}${path}${query ? `?${query}` : ''}`;
     const headers = contentType ? { ...HEADERS, 'content-type': contentType } : HEADERS;
-    try {
+    let head: Head | undefined;
+    const receive = async (): Promise<WireResponse> => {
       const send = await this.#send;
       deadline.throwIfAborted();
-      const sending = send(url.origin, target, { method, headers, body }, { deadline, repeatable });
-      const { status, retryAfter, date, body: received } = await deadline.race(sending);
-      const bytes = await deadline.race(readBody(received, maxResponseBytes));
-      if (status >= 300 && status < 400) {
-        throw refused(
-          name,
-          'was redirected, and redirects are never followed; check the URL that was configured',
-        );
+      const options = { deadline, repeatable };
+      const response = await send(url.origin, target, { method, headers, body }, options);
+      head = response;
+      if (head.status >= 300 && head.status < 400) {
+        const advice = 'redirects are never followed; check the URL that was configured';
+        // Also ends its body, which can be endless.
+        deadline.abort(refused(name, `was redirected, and ${advice}`));
       }
-      // Where the service failed, its status and `Retry-After` are all that counts.
-      if (bytes === undefined && !isTransient(status)) {
-        const limit = `${maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`;
-        throw refused(name, `the answer is larger than ${limit}`);
-      }
-      return { status, retryAfter, date, body: bytes ?? Buffer.alloc(0) };
+      deadline.throwIfAborted();
+      const bytes = await readBody(response.body, maxResponseBytes);
+      if (bytes !== undefined) return { ...head, body: bytes };
+      const limit = `${maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`;
+      throw refused(name, `the answer is larger than ${limit}`);
+    };
+    try {
+      return await deadline.race(receive());
     } catch (error) {
+      // Where the service failed, its status and `Retry-After` count, also if the body is cut, too large or endless.
+      if (head && isTransient(head.status) && !deadline.isAbortedByCaller) {
+        return { ...head, body: Buffer.alloc(0) };
+      }
       deadline.throwIfAborted();
       throw error instanceof MarketgateError ? error : networkFailure(name, url.origin, error);
     }

@@ -36,6 +36,12 @@ describe("onUnknown: 'allow'", () => {
     for (let n = 1; n < 12; n++) expect((await visit(keyApi, guess(n))).error).toBeDefined();
   });
 
+  it('lets no made-up code in where the service limits all requests, for however long', async () => {
+    const { keyApi } = keyApiOn({ override: () => page(429, { 'retry-after': '0' }) });
+    const { error } = await visit(keyApi, guess(1));
+    expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 1 });
+  });
+
   it('lets only a well-formed code in where the service cannot be reached at all', async () => {
     const { keyApi } = keyApiOn({ override: () => reset() });
     const { error, found } = await visit(keyApi, guess(1));

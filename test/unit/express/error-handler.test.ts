@@ -146,6 +146,17 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     expect(decodeURIComponent(log.mock.calls.join())).not.toContain(code);
   });
 
+  it('logs no purchase code that is in the path of a request that fails before its guard', async () => {
+    const log = vi.fn();
+    const keyApi = { validatePurchase: async () => null };
+    const guard = requirePurchase(keyApi, { code: fromParams('code') });
+    const files = express();
+    files.get('/:code/:name', (_req, _res, next) => next(failure('store_unavailable')), guard);
+    const app = express().use('/files', files.use(errorHandler({ log })));
+    await request(app).get('/files/SHORT-12/harbour.zip').expect(503);
+    expect(log.mock.calls.join()).toMatch(/GET \/files\/\[redacted\]\/:name 503/);
+  });
+
   const raise = (): never => {
     throw new Error('template');
   };

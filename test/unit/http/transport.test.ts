@@ -111,6 +111,18 @@ describe.each(WAYS)('through %s', (_way, options) => {
     },
   );
 
+  it.each([
+    [429, 1000, { code: 'service_unavailable', retryAfter: 7 }],
+    [503, 1000, { code: 'service_unavailable', retryAfter: 7 }],
+    [302, 30_000, { code: 'unexpected_response' }],
+  ])('HTTP %d counts although its body never ends', async (status, timeout, expected) => {
+    const upstream = await startUpstream((_request, res) => {
+      res.writeHead(status, { 'retry-after': '7', location: '/' }).write(' ');
+    });
+    const error = await rejection(open(upstream.url, { timeout }).getAccount());
+    expect(error).toMatchObject(expected);
+  });
+
   it('a Retry-After date is compared with the date of the response, because clocks differ', async () => {
     const upstream = await startUpstream((_request, res) => {
       const [date, until] = [0, 30_000].map((ms) => new Date(1e12 + ms).toUTCString());
