@@ -142,27 +142,26 @@ export const GUIDE_CHECKS: Checks = {
       expect([await ask('anna'), await ask('bert'), await ask('anna')]).toEqual([200, 403, 200]);
       const support = `/support/${code.toUpperCase()}`;
       expect(await (await running.get(support)).json()).toEqual(['anna']);
+      expect(await (await running.get('/support')).text()).toBe(`code,account\n${code},anna`);
       const released = await fetch(`${await running.origin()}${support}`, { method: 'DELETE' });
       expect(released.status).toBe(204);
       expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
-      const licence = async (path: string, site?: string, sent = code) => {
-        const response = await fetch(`${await running.origin()}/licence/${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ purchase_code: sent, site }),
-        });
-        return response.status === 200 ? response.json() : response.status;
-      };
-      expect(await licence('activate', 'Shop.example')).toEqual({ active: 'shop.example' });
-      expect(await licence('activate', 'other.example')).toBe(403);
-      expect(await licence('activate', 'staging.shop.example')).toEqual({
-        active: 'staging.shop.example',
-      });
-      expect(await licence('sites')).toEqual({ sites: ['shop.example'], max: 1 });
-      expect(await licence('sites', undefined, WRONG)).toBe(403);
-      expect(await licence('free', 'shop.example')).toBe(204);
-      expect(await licence('activate', 'other.example')).toBe(403);
-      expect(await licence('activate', 'shop.example')).toEqual({ active: 'shop.example' });
+      const origin = `${await running.origin()}/licence`;
+      const activate = async (site: string) =>
+        (await postJson(`${origin}/activate`, { purchase_code: code, site })).body;
+      const browser = new Browser();
+      const page = async (path = '', site = '', purchase_code = code) =>
+        (await browser.submit(`${origin}${path}`, { purchase_code, site })).text;
+      expect(await activate('Shop.example')).toEqual({ active: 'shop.example' });
+      expect(await activate('other.example')).toMatchObject({ code: 'purchase_held' });
+      expect(await activate('staging.shop.example')).toEqual({ active: 'staging.shop.example' });
+      expect((await browser.open(origin)).text).toContain('name="purchase_code"');
+      expect(await page()).toMatch(/1 of 1 sites[\s\S]*<button name="site" value="shop\.example"/);
+      expect(await page('', '', WRONG)).not.toContain('shop.example');
+      expect(await page('/free', 'shop.example')).toContain('0 of 1 sites');
+      // The cooldown, for others only.
+      expect(await activate('other.example')).toMatchObject({ code: 'purchase_held' });
+      expect(await activate('shop.example')).toEqual({ active: 'shop.example' });
     },
   },
   'examples/guides/health.md: main.js': async (running) => {
@@ -288,9 +287,10 @@ export const GUIDE_CHECKS: Checks = {
       outcome: 'negative',
     });
   },
-  // These two check themselves; see the hidden blocks.
+  // These check themselves; see the hidden blocks.
   'examples/guides/watching.md: redact.js': prints(''),
   'examples/guides/watching.md: spans.js': prints(''),
+  'examples/guides/watching.md: channel-spans.js': prints(''),
   'examples/guides/watching.md: prometheus.js': async (running) => {
     await expectGuard(running, '/downloads', 204);
     const text = await (await running.get('/metrics')).text();
