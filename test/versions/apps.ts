@@ -17,7 +17,7 @@ import {
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** The guides whose programs the matrix tries, also those that other tests cannot run. */
-const GUIDES = ['frameworks.md', 'testing.md', 'watching.md'];
+const GUIDES = ['auth-js.md', 'better-auth.md', 'frameworks.md', 'testing.md', 'watching.md'];
 
 /** A project with the programs of `programs/` and of the guides, and the title of its row. */
 async function appProject(matrix: Matrix, name: string, packages: Packages) {

@@ -124,6 +124,12 @@ express-session                | sessions.mjs express             | express-sess
 iron-session                   | sessions.mjs iron                | iron-session
 cookie-session, refused where passport keeps the login in it | sessions.mjs cookie | cookie-session`),
   },
+  accounts: {
+    title: 'Next to the accounts of another library, as its guide says',
+    apps: apps(`
+better-auth                    | accounts.mjs better-auth         | better-auth
+Auth.js                        | accounts.mjs auth-js             | @auth/express @auth/core`),
+  },
   tools: {
     title: 'With test tools, as the guide says, and proxies',
     apps: apps(`
@@ -136,7 +142,8 @@ HTTP_PROXY, by Node            | proxy.mjs`),
   recorders: {
     title: 'No secret in traces and logs, with the recipes of the guide',
     apps: apps(`
-pino-http                      | observed-pino.mjs                | pino-http
+pino, pino-http                | observed-pino.mjs                | pino pino-http
+morgan                         | observed-morgan.mjs              | morgan
 Sentry 9                       | observed-sentry.mjs              | @sentry/node@^9
 Sentry 10                      | observed-sentry.mjs              | @sentry/node@^10
 Sentry 11                      | observed-sentry.mjs              | @sentry/node@^11

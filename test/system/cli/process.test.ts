@@ -47,7 +47,7 @@ describe('marketgate as a program', () => {
   it('does not fail because its reader has gone away, as head does', async () => {
     const { environment } = await service();
     const running = start(['doctor'], { ...environment, MARKETPLACE_API_KEY: 'wrong' });
-    running.child.stdout.destroy();
+    running.child.stdout?.destroy();
     expect([await running.ended, running.errors()]).toEqual([1, '']);
   });
 

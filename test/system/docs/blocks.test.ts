@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { blocksOf, filesOf, PROGRAM_LANGUAGES } from './support/blocks.js';
 import { compile } from './support/compile.js';
@@ -26,6 +27,14 @@ describe('the code blocks of the documentation', () => {
   it('that are JSON can be parsed', () => {
     for (const { language, text } of blocks) {
       if (language === 'json') expect(() => JSON.parse(text)).not.toThrow();
+    }
+  });
+
+  it('that are programs and not run can be parsed', () => {
+    for (const { notRun, language, text, page, line } of blocks) {
+      if (notRun === undefined || !PROGRAM_LANGUAGES.has(language)) continue;
+      const { diagnostics = [] } = ts.transpileModule(text, { reportDiagnostics: true });
+      expect(diagnostics.map(({ messageText }) => [page, line, messageText])).toEqual([]);
     }
   });
 

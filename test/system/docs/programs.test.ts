@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import type { Check, Checks } from './checks/check.js';
-import { GUIDE_CHECKS } from './checks/guides.js';
+import { GUIDE_CHECKS, passes, prints } from './checks/guides.js';
 import { README_CHECKS } from './checks/readme.js';
 import { SHOP_CHECKS } from './checks/shops.js';
 import { filesOf } from './support/blocks.js';
@@ -15,8 +15,9 @@ const programs = PAGES.flatMap((page) =>
   [...filesOf(readPage(page)).keys()].map((file) => ({ page, file, name: `${page}: ${file}` })),
 );
 
-it('every program of the documentation is tried, and no other is listed', () => {
-  expect(Object.keys(checks).sort()).toEqual(programs.map(({ name }) => name).sort());
+it('every program that is checked exists', () => {
+  const names = new Set(programs.map(({ name }) => name));
+  expect(Object.keys(checks).filter((name) => !names.has(name))).toEqual([]);
 });
 
 const folders = new Map(
@@ -29,8 +30,9 @@ const skipped = ({ needsRedis }: Check): boolean => needsRedis === true && redis
 describe.concurrent('the program', { timeout: 120_000 }, () => {
   for (const { page, file, name } of programs) {
     const folder = folders.get(page) ?? '';
-    const given = checks[name];
-    if (given === undefined) continue;
+    // Without a check, tests pass, and other programs end by themselves without a word, as those do that check
+    // themselves in a hidden block.
+    const given = checks[name] ?? (/\.test\.\w+$/.test(file) ? passes(1) : prints(''));
     const check = typeof given === 'function' ? { check: given } : given;
     it.skipIf(skipped(check))(`${name} does what the page says`, async () => {
       const { end, ...options } = (await check.prepare?.()) ?? { ...check.options };

@@ -36,17 +36,20 @@ function untilTestEnds(running: RunningExample): RunningExample {
 
 export type RunningExample = ReturnType<typeof start>;
 
-function start(args: readonly string[], cwd: string, env: Env) {
+/** Starts a program; it can send messages, and is killed when it takes much too long. */
+export function start(args: readonly string[], cwd: string, env: Env) {
   // Of this process only what a shell would have: no NODE_ENV=test, no MARKETPLACE_… of a developer.
   const { PATH, HOME, TMPDIR, SYSTEMROOT } = process.env;
   const child = spawn(process.execPath, args, {
     cwd,
     env: { PATH, HOME, TMPDIR, SYSTEMROOT, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    timeout: 110_000,
+    killSignal: 'SIGKILL',
   });
   const texts = { all: '', out: '', err: '' };
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (chunk: string) => {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
       texts.all += chunk;
       texts[stream === child.stderr ? 'err' : 'out'] += chunk;
       child.emit('printed');
@@ -57,6 +60,7 @@ function start(args: readonly string[], cwd: string, env: Env) {
     child,
     /** Its exit code, or the signal that ended it. */
     ended,
+    all: () => texts.all,
     errors: () => texts.err,
     output: () => texts.out,
     /** The first match of what it prints: the first group, or all of it. */

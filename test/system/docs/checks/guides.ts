@@ -29,7 +29,7 @@ async function onABadDay(running: Running, path: string) {
 }
 
 /** A program that ends, and prints this. */
-const prints = (text: string, options: RunOptions = {}): Check => ({
+export const prints = (text: string, options: RunOptions = {}): Check => ({
   options,
   check: async (running) => void expect(await running.printed()).toBe(text),
 });
@@ -38,7 +38,7 @@ const prints = (text: string, options: RunOptions = {}): Check => ({
 const PGLITE: RunOptions = { args: ['--test-force-exit'] };
 
 /** Tests for node:test, of which so many pass, or more, and none fails. */
-const passes = (tests: number, { args = [], ...options }: RunOptions = {}): Check => ({
+export const passes = (tests: number, { args = [], ...options }: RunOptions = {}): Check => ({
   options: { ...options, args: [...args, '--test-reporter', 'tap'] },
   async check(running) {
     const report = await running.printed();
@@ -58,7 +58,6 @@ let redisOfSessions: RedisServer | undefined;
 
 export const GUIDE_CHECKS: Checks = {
   'examples/guides/behind-a-proxy.md: main.js': async (running) => {
-    await expectGuard(running, '/downloads');
     const from = (address: string, code: string) =>
       statusOf(running.get('/downloads', { 'x-forwarded-for': address, 'x-purchase-code': code }));
     for (let i = 1; i <= 10; i++) expect(await from('192.0.2.1', guess(i))).toBe(403);
@@ -77,7 +76,6 @@ export const GUIDE_CHECKS: Checks = {
   'examples/guides/without-sessions.md: main.js': async (running) => {
     const origin = await running.origin();
     const browser = new Browser();
-    expect(await statusOf(running.get('/account'))).toBe(401);
     const landed = await browser.logIn(`${origin}/account?tab=2`);
     expect(landed).toMatchObject({ url: `${origin}/account?tab=2`, status: 200 });
     expect(JSON.parse(landed.text)).toMatchObject({ name: expect.any(String) });
@@ -86,9 +84,6 @@ export const GUIDE_CHECKS: Checks = {
     const again = await browser.get(`${origin}/callback?auth_key=x`);
     expect(again.status).toBe(302);
     expect(again.headers.getSetCookie().join()).not.toMatch(/(^|,)login=/);
-    // A stranger's callback, in a browser that started nothing here.
-    const stolen = await new Browser().logInUpToCallback(`${origin}/login`);
-    expect(await statusOf(new Browser().get(stolen))).toBe(403);
   },
   'examples/guides/redis.md: main.js': {
     needsRedis: true,
@@ -135,34 +130,31 @@ export const GUIDE_CHECKS: Checks = {
     },
     async check(running) {
       const code = running.code('supported');
-      const ask = (user: string, sent = code) =>
-        statusOf(running.get('/downloads', { 'x-purchase-code': sent, 'x-user': user }));
-      expect(await statusOf(running.get('/downloads', { 'x-purchase-code': code }))).toBe(401);
-      expect(await ask('anna', WRONG)).toBe(403);
+      const ask = (user: string) =>
+        statusOf(running.get('/downloads', { 'x-purchase-code': code, 'x-user': user }));
       expect([await ask('anna'), await ask('bert'), await ask('anna')]).toEqual([200, 403, 200]);
       const support = `/support/${code.toUpperCase()}`;
       expect(await (await running.get(support)).json()).toEqual(['anna']);
+      expect(await (await running.get('/support')).text()).toBe(`code,account\n${code},anna`);
       const released = await fetch(`${await running.origin()}${support}`, { method: 'DELETE' });
       expect(released.status).toBe(204);
       expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
-      const licence = async (path: string, site?: string, sent = code) => {
-        const response = await fetch(`${await running.origin()}/licence/${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ purchase_code: sent, site }),
-        });
-        return response.status === 200 ? response.json() : response.status;
-      };
-      expect(await licence('activate', 'Shop.example')).toEqual({ active: 'shop.example' });
-      expect(await licence('activate', 'other.example')).toBe(403);
-      expect(await licence('activate', 'staging.shop.example')).toEqual({
-        active: 'staging.shop.example',
-      });
-      expect(await licence('sites')).toEqual({ sites: ['shop.example'], max: 1 });
-      expect(await licence('sites', undefined, WRONG)).toBe(403);
-      expect(await licence('free', 'shop.example')).toBe(204);
-      expect(await licence('activate', 'other.example')).toBe(403);
-      expect(await licence('activate', 'shop.example')).toEqual({ active: 'shop.example' });
+      const origin = `${await running.origin()}/licence`;
+      const activate = async (site: string) =>
+        (await postJson(`${origin}/activate`, { purchase_code: code, site })).body;
+      const browser = new Browser();
+      const page = async (path = '', site = '', purchase_code = code) =>
+        (await browser.submit(`${origin}${path}`, { purchase_code, site })).text;
+      expect(await activate('Shop.example')).toEqual({ active: 'shop.example' });
+      expect(await activate('other.example')).toMatchObject({ code: 'purchase_held' });
+      expect(await activate('staging.shop.example')).toEqual({ active: 'staging.shop.example' });
+      expect((await browser.open(origin)).text).toContain('name="purchase_code"');
+      expect(await page()).toMatch(/1 of 1 sites[\s\S]*<button name="site" value="shop\.example"/);
+      expect(await page('', '', WRONG)).not.toContain('shop.example');
+      expect(await page('/free', 'shop.example')).toContain('0 of 1 sites');
+      // The cooldown, for others only.
+      expect(await activate('other.example')).toMatchObject({ code: 'purchase_held' });
+      expect(await activate('shop.example')).toEqual({ active: 'shop.example' });
     },
   },
   'examples/guides/health.md: main.js': async (running) => {
@@ -195,25 +187,16 @@ export const GUIDE_CHECKS: Checks = {
       expect(String(receipt)).not.toContain(code);
     },
   },
-  // It checks itself; see the hidden block.
-  'examples/guides/receipts.md: verify.js': prints(''),
-  'examples/guides/one-customer.md: sql-holder-store.ts': prints(''),
   'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(14, PGLITE),
-  'examples/guides/token-store.md: postgres-token-store.ts': prints(''),
   'examples/guides/token-store.md: postgres-token-store.test.ts': passes(10, {
     ...PGLITE,
     env: { DOCS_FAST_CLOCK: '1' },
   }),
-  'examples/guides/frameworks.md: check.js': prints(''),
-  'examples/guides/frameworks.md: check.test.js': passes(1),
-  'examples/guides/testing.md: app.js': prints(''),
   // jest's own CommonJS, in which `import()` throws, is a test of the packed tarball.
   'examples/guides/testing.md: app.jest.test.cjs': passes(1, { args: ['--require', JEST_GLOBALS] }),
   'examples/guides/testing.md: app.vitest.test.js': passesInVitest(3),
-  'examples/guides/testing.md: app.node.test.js': passes(1),
   'examples/guides/testing.md: login.vitest.test.js': passesInVitest(1),
   'examples/guides/typescript.md: app.test.ts': passesInVitest(1),
-  'examples/guides/testing.md: other-process.js': prints(''),
   'examples/guides/testing.md: mock-agent.js': passes(2),
   'examples/guides/testing.md: more.js': prints('0\n'),
   'examples/guides/migrating.md: before.js': async (running) => {
@@ -264,7 +247,6 @@ export const GUIDE_CHECKS: Checks = {
   'examples/guides/express-4.md: main.cjs': {
     options: { env: { DOCS_EXPRESS: 'express4' } },
     async check(running) {
-      await expectGuard(running, '/downloads/1042');
       expect(await (await running.get('/items/1042')).json()).toMatchObject({ id: 1042 });
       const form = await fetch(`${await running.origin()}/downloads/1042`, {
         method: 'POST',
@@ -275,22 +257,11 @@ export const GUIDE_CHECKS: Checks = {
   },
   'examples/guides/watching.md: main.js': async (running) => {
     await expectGuard(running, '/downloads', 204);
-    const events = running
-      .output()
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(events).toContainEqual(expect.objectContaining({ event: 'guard', allowed: true }));
-    expect(events).toContainEqual({
-      event: 'lookup',
-      what: 'purchase',
-      source: 'service',
-      outcome: 'negative',
-    });
+    expect(running.output()).toMatch(/^\{"event":"guard",.*"allowed":true/m);
+    expect(running.output()).toContain(
+      '{"event":"lookup","what":"purchase","source":"service","outcome":"negative"}',
+    );
   },
-  // These two check themselves; see the hidden blocks.
-  'examples/guides/watching.md: redact.js': prints(''),
-  'examples/guides/watching.md: spans.js': prints(''),
   'examples/guides/watching.md: prometheus.js': async (running) => {
     await expectGuard(running, '/downloads', 204);
     const text = await (await running.get('/metrics')).text();

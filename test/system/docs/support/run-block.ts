@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { createSandbox, type Sandbox, type SandboxCode } from 'marketgate/sandbox';
 import { codeOf } from '../../../support/shop.js';
+import { type RunningExample, start } from '../../examples/run-example.js';
 import { ROOT } from './pages.js';
 
 /** Puts a program on a free port. */
@@ -39,67 +38,49 @@ export async function runBlock(
 ): Promise<void> {
   const sandbox = createSandbox();
   const env = { ...given, ...seeded?.(sandbox.data) };
-  const variables = await variablesOf(sandbox);
-  const child = spawn(process.execPath, ['--require', PRELOAD, ...args, file], {
-    cwd: dirname(file),
-    // Ahead of the test's own limit, which would not show what it has printed.
-    timeout: 110_000,
-    killSignal: 'SIGKILL',
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: {
-      ...withoutVitest(process.env),
-      ...variables,
-      SESSION_SECRET: 'not-so-secret',
-      COOKIE_SECRET: 'not-so-secret-either-but-long-enough',
-      TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
-      ...env,
-    },
+  const program = start(['--require', PRELOAD, ...args, file], dirname(file), {
+    ...(await variablesOf(sandbox)),
+    SESSION_SECRET: 'not-so-secret',
+    COOKIE_SECRET: 'not-so-secret-either-but-long-enough',
+    TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
+    ...env,
   });
   try {
-    await check({ ...runningOf(child, sandbox, env), file });
+    await check({ ...runningOf(program, sandbox, env), file });
   } finally {
-    if (child.exitCode === null && child.signalCode === null) {
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    }
+    program.child.kill('SIGKILL');
+    await program.ended;
     await sandbox.close();
   }
 }
 
-function runningOf(child: ChildProcess, sandbox: Sandbox, env: Readonly<Record<string, string>>) {
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-    });
-  }
-  const ended = once(child, 'close') as Promise<[number | null]>;
-  ended.catch(() => {});
+function runningOf(
+  { child, ended, all }: RunningExample,
+  sandbox: Sandbox,
+  env: Readonly<Record<string, string>>,
+) {
   const listening = new Promise<string>((resolve) => {
-    child.once('message', ({ port }: { port: number }) => {
-      const origin = `http://127.0.0.1:${port}`;
+    child.once('message', (message) => {
+      const origin = `http://127.0.0.1:${(message as { port: number }).port}`;
       sandbox.redirectUrl = `${origin}/callback`;
       resolve(origin);
     });
   });
-  const origin = () =>
-    Promise.race([
-      listening,
-      ended.then(([code]) => Promise.reject(new Error(`it ended with ${code}:\n${output}`))),
-    ]);
+  const earlyEnd = ended.then((code) =>
+    Promise.reject(new Error(`it ended with ${code}:\n${all()}`)),
+  );
+  earlyEnd.catch(() => {});
+  const origin = () => Promise.race([listening, earlyEnd]);
   return {
     sandbox,
     /** Its variables, without those of the sandbox. */
     env,
     /** Where the program listens; rejects when it ends before. */
     origin,
-    output: () => output,
+    output: all,
     /** All that it has printed, once it has ended by itself with exit code 0. */
     async printed(): Promise<string> {
-      const [code] = await ended;
-      if (code !== 0) throw new Error(`it ended with ${code}:\n${output}`);
-      return output;
+      return (await ended) === 0 ? all() : earlyEnd;
     },
     async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
       return fetch(`${await origin()}${path}`, { headers, redirect: 'manual' });
@@ -107,11 +88,3 @@ function runningOf(child: ChildProcess, sandbox: Sandbox, env: Readonly<Record<s
     code: (kind: SandboxCode['kind']) => codeOf(sandbox, kind),
   };
 }
-
-/** Without vitest's variables, which would make tools believe that the program is a test. */
-const withoutVitest = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(
-    Object.entries(env).filter(
-      ([name]) => !/^(VITEST|VITE|NODE_ENV$|NODE_OPTIONS$|TEST$)/.test(name),
-    ),
-  );
