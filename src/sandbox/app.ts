@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ErrorRequestHandler, Express } from 'express';
 import express from 'express';
+import { SANDBOX_HEADER } from './console/guard.js';
 import { API, apiRouter, consoleRouter } from './console/router.js';
 import type { SandboxContext } from './context.js';
 import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
@@ -42,6 +43,10 @@ const errors =
 export function createApp(context: SandboxContext): Express {
   const app = express();
   app.disable('x-powered-by');
+  app.use((_req, res, next) => {
+    res.setHeader(SANDBOX_HEADER, 'true');
+    next();
+  });
   // Every browser asks for it, so it is not recorded.
   app.get('/favicon.ico', (_req, res) => void res.type('svg').send(picture('', true)));
   // For whoever waits for the start: docker, CI, a test of another process.

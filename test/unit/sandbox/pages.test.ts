@@ -5,7 +5,7 @@ import { Browser, it, start } from './support.js';
 // Labels and the like are for axe: test/system/browser/accessibility.
 it.each([
   ...['/', '/preview/1042', '/preview/1049', '/preview/1055'],
-  ...['/sandbox/console', '/sandbox/logout', '/nothing'],
+  ...['/sandbox/console', '/nothing'],
 ])('%s: strict policy, nothing from elsewhere, a language, a title, a heading', async (path) => {
   const { headers, text } = await (await start()).get(path);
   const policy = headers.get('content-security-policy') ?? '';
