@@ -36,7 +36,6 @@ describe('each fault', () => {
 
   it.each<[Partial<SandboxFaults>, number, Record<string, string>]>([
     [{ rateLimit: true }, 429, { 'retry-after': '30' }],
-    [{ rateLimit: 0 }, 429, { 'retry-after': '0' }],
     [{ rateLimit: 7 }, 429, { 'retry-after': '7' }],
     [{ redirect: true }, 302, { location: 'https://elsewhere.example/' }],
     [{ redirect: 307 }, 307, { location: 'https://elsewhere.example/' }],
@@ -49,7 +48,6 @@ describe('each fault', () => {
   });
 
   it.each<[Partial<SandboxFaults>, string]>([
-    [{ bom: true }, '\uFEFF'],
     [{ warnings: true }, '<br />\n<b>Warning</b>'],
     [{ bom: true, warnings: true, latency: 5 }, '\uFEFF<br />\n<b>Warning</b>'],
   ])('%j: %j ahead of the JSON', async (faults, ahead) => {
@@ -154,12 +152,11 @@ describe('where and how often faults hit', () => {
 });
 
 it.each<[string, unknown]>([
-  ...[-1, '5', 2 ** 31, [5], [1, -1]].map((value): [string, unknown] => ['latency', value]),
+  ['latency', 2 ** 31],
+  ['latency', [5]],
   ['errorRate', 1.5],
   ['times', 0],
-  ['times', 1.5],
   ['rateLimit', 0.5],
-  ['redirect', 200],
   ['endless', 'fast'],
   ['latancy', 5],
 ])('faults.%s = %j is a TypeError that names it', (name, value) => {

@@ -24,22 +24,16 @@ it('validation reads its parameters from a form, a multipart body, JSON or the q
 });
 
 describe('a parameter that is', () => {
-  it.each(['', ' ', '\t \n'])('blank (%j) is missing: 400', async (code) => {
-    const { status, body } = await running.validate(code);
+  it('blank is missing: 400; blanks around it are trimmed', async () => {
+    expect((await running.validate(`  ${running.code('supported')}\n`)).status).toBe(200);
+    const { status, body } = await running.validate('\t \n');
     expect(status).toBe(400);
     expect(body).toEqual({ status: 'error', msg: 'The purchase code field is required.' });
   });
 
-  it('surrounded by blanks is trimmed', async () => {
-    const { status } = await running.validate(`  ${running.code('supported')}\n`);
-    expect(status).toBe(200);
-  });
-
   it.each([
     [123, 'The purchase code must be a string.'],
-    [['a'], 'The purchase code must be a string.'],
     [{ a: 1 }, 'The purchase code must be a string.'],
-    [true, 'The purchase code must be a string.'],
     [null, 'The purchase code field is required.'],
   ])('%j in JSON is refused: 400', async (purchase_code, msg) => {
     const { apiKey: api_key } = running;
@@ -68,7 +62,7 @@ describe('a parameter that is', () => {
     }
   });
 
-  it.each(['abc', '1042.5', '-', '--1', '0x412', '1e3', '1042;'])(
+  it.each(['abc', '1042.5', '0x412', '1e3'])(
     'item_id %s is no integer: 400, with none of the documented messages',
     async (id) => {
       const path = `/api/items/item?api_key=${running.apiKey}&item_id=${encodeURIComponent(id)}`;
@@ -77,7 +71,7 @@ describe('a parameter that is', () => {
     },
   );
 
-  it.each(['-1042', '0', '99999999999999999999'])('item_id %s is of no item: 404', async (id) => {
+  it.each(['-1042', '99999999999999999999'])('item_id %s is of no item: 404', async (id) => {
     const path = `/api/items/item?api_key=${running.apiKey}&item_id=${id}`;
     const { status, body } = await running.get(path);
     expect([status, body.msg]).toEqual([404, 'Item Not Found']);
@@ -121,9 +115,12 @@ describe('a request nobody can read', () => {
     expect([status, headers.get('allow'), body]).toEqual([expected, allow, json]);
   });
 
-  it.each(['/nothing', '/preview/1', '/preview/%E0%A4%A'])('%s: a page, no stack', async (path) => {
+  it.each([
+    ['/nothing', 404],
+    ['/preview/%E0%A4%A', 400],
+  ])('%s: a page with HTTP %i, no stack', async (path, expected) => {
     const { status, text } = await running.get(path);
-    expect([400, 404]).toContain(status);
+    expect([status, text]).toEqual([expected, expect.stringContaining('<h1>That did not work')]);
     expect(text).not.toMatch(/node_modules|URIError/);
   });
 });

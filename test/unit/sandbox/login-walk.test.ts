@@ -12,42 +12,24 @@ async function consentPage(running: Running, userId = '3001') {
   return { browser, attempt, page: await browser.visit(chosen.location) };
 }
 
-describe('the walk, as curl would take it', () => {
-  it('goes from the login link to the profile, without a script', async ({ running }) => {
-    const { browser, page, attempt } = await loginPage(running);
-    expect(page.status).toBe(200);
-    expect(page.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Lax$/);
+describe('the login pages', () => {
+  it('has no script, and a cookie that scripts and other sites cannot use', async ({ running }) => {
+    const { page } = await loginPage(running);
     expect(page.text).not.toContain('<script');
-
-    const chosen = await browser.submit('/sandbox/login', { attempt, user_id: '3002' });
-    expect([chosen.status, chosen.location]).toEqual([303, `/sandbox/login?attempt=${attempt}`]);
-    const consent = await browser.visit(chosen.location);
-    expect(consent.text).toContain('Northlight Studio wants to know who you are');
-    expect(consent.text).toContain('Tomás Aguilar Ibáñez');
-
-    const back = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
-    expect(back.status).toBe(303);
-    expect(back.location).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
-    expect(await infoBehind(running, back.location)).toMatchObject({ user_id: '3002' });
+    expect(page.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Lax$/);
   });
 
-  it('shows the login and the consent page at every visit; with rememberedConsent it redirects at once, with a new auth_key', async ({
-    running,
-  }) => {
+  it('with rememberedConsent, later visits of the browser are redirected at once, with a new auth_key', async () => {
+    const running = await start({ dialect: { rememberedConsent: true } });
     const browser = new Browser(running.authUrl);
-    const visit = () => browser.visit(`/api/oauth?app_id=${running.appId}`);
     const first = await browser.logIn(running.appId, '3002');
-    expect((await visit()).text).toContain('Choose a test user');
-    running.sandbox.dialect.rememberedConsent = true;
-    const again = await visit();
+    const again = await browser.visit(`/api/oauth?app_id=${running.appId}`);
     expect(again.status).toBe(302);
-    expect(again.location).toMatch(/\?auth_key=/);
     expect(again.location).not.toBe(first);
     expect(await infoBehind(running, again.location)).toMatchObject({ user_id: '3002' });
-    // Another browser, and a user who is gone, are asked.
     expect((await loginPage(running)).page.text).toContain('Choose a test user');
-    running.sandbox.data.removeUser('3002');
-    expect((await visit()).text).toContain('Choose a test user');
+    running.sandbox.dialect.rememberedConsent = false;
+    expect((await loginPage(running, browser)).page.text).toContain('Choose a test user');
   });
 
   it('cancel sends nothing to the app, and says so', async ({ running }) => {

@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { Browser, it, start } from './support.js';
 
@@ -56,46 +56,28 @@ it('the home page lists the items of the catalogue, without the deleted ones', a
   expect(listed).not.toContain(1044);
 });
 
-describe('media', () => {
-  it('every item has its own picture, always the same, without a broken number', async ({
-    running,
-  }) => {
-    const { items } = running.sandbox.data;
-    const pictures = async () => {
-      const answers = items.map(({ id }) => running.get(`/media/items/${id}/thumbnail.svg`));
-      return (await Promise.all(answers)).map(({ text }) => text);
-    };
-    const texts = await pictures();
-    for (const text of texts) {
-      expect(text).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[\s\S]+<\/svg>$/);
-      expect(text).not.toMatch(/NaN|undefined|Infinity/);
-    }
-    expect(new Set(texts).size).toBe(items.length);
-    expect(await pictures()).toEqual(texts);
-  });
+it('every item has its own picture, which is always the same', async ({ running }) => {
+  const { items } = running.sandbox.data;
+  const pictures = async () => {
+    const answers = items.map(({ id }) => running.get(`/media/items/${id}/thumbnail.svg`));
+    return (await Promise.all(answers)).map(({ text }) => text);
+  };
+  const texts = await pictures();
+  for (const text of texts) {
+    expect(text).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[\s\S]+<\/svg>$/);
+    expect(text).not.toMatch(/NaN|undefined|Infinity/);
+  }
+  expect(new Set(texts).size).toBe(items.length);
+  expect(await pictures()).toEqual(texts);
+});
 
-  it('the sound is a WAV file of the length it says, the clip is a WebM file', async ({
-    running,
-  }) => {
-    const bytesOf = async (path: string) =>
-      Buffer.from(await (await fetch(`${running.baseUrl}/media/items/${path}`)).arrayBuffer());
-    const sound = await bytesOf('1055/preview.wav');
-    expect(sound.toString('latin1', 0, 4) + sound.toString('latin1', 8, 12)).toBe('RIFFWAVE');
-    expect(sound.readUInt32LE(4)).toBe(sound.length - 8);
-    expect(sound.readUInt32LE(40)).toBe(sound.length - 44);
-    expect(new Set(sound.subarray(44)).size).toBeGreaterThan(50);
-    expect((await bytesOf('1049/preview.webm')).toString('hex', 0, 4)).toBe('1a45dfa3');
-  });
-
-  it.each([
-    ['bytes=0-3', 206, 'bytes 0-3/', 4],
-    ['bytes=-4', 206, 'bytes ', 4],
-    ['lines=1', 200, '', 66_194],
-  ])('range %s: %i', async (range, status, contentRange, length) => {
-    const url = `${(await start()).baseUrl}/media/items/1055/preview.wav`;
+it('browsers can seek in sounds and clips, by byte ranges', async ({ running }) => {
+  const part = async (file: string, range: string) => {
+    const url = `${running.baseUrl}/media/items/1055/${file}`;
     const response = await fetch(url, { headers: { range } });
-    expect(response.status).toBe(status);
-    expect(response.headers.get('content-range') ?? '').toContain(contentRange);
-    expect((await response.arrayBuffer()).byteLength).toBe(length);
-  });
+    return [response.status, Buffer.from(await response.arrayBuffer()).toString('hex')];
+  };
+  expect(await part('preview.wav', 'bytes=8-11')).toEqual([206, '57415645']);
+  expect(await part('preview.webm', 'bytes=0-3')).toEqual([206, '1a45dfa3']);
+  expect((await part('preview.wav', 'lines=1'))[0]).toBe(200);
 });
