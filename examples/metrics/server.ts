@@ -17,13 +17,15 @@ import { AsyncContextManager, traceMarketgate } from './tracing.js';
 
 /** Returns the origin. */
 async function serve(app: Express, port: string): Promise<string> {
-  const server = app.listen(Number(port), '127.0.0.1');
-  await once(server, 'listening').catch((error: Error) => {
-    const advice = 'choose another port with PORT or METRICS_PORT, or 0 for any';
-    console.error(`${error.message}; ${advice}.`);
+  try {
+    const server = app.listen(Number(port), '127.0.0.1');
+    await once(server, 'listening');
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  } catch (error) {
+    const advice = 'choose another port with PORT or METRICS_PORT, from 0 (any) to 65535';
+    console.error(`${(error as Error).message}; ${advice}.`);
     process.exit(1);
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
 }
 
 const { PORT = '3000', METRICS_PORT = '9464' } = process.env;

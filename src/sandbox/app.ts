@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ErrorRequestHandler, Express } from 'express';
 import express from 'express';
 import { SANDBOX_HEADER } from './console/guard.js';
-import { API, apiRouter, consoleRouter } from './console/router.js';
+import { apiRouter, consoleRouter } from './console/router.js';
 import type { SandboxContext } from './context.js';
 import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
 import { loginApiRouter, sendLoginError } from './login-api/endpoints.js';
@@ -34,9 +34,9 @@ const errors =
     const part = interfaceOf(req.path);
     if (part === 'key-api') return sendRefusal(res, dialect, status, message);
     if (part === 'login-api') return sendLoginError(res, dialect, status, message);
-    const isPage = !req.path.startsWith(API) && req.accepts('html');
-    if (isPage) sendPage(res, errorPage(message, status));
-    else res.status(status).json({ message });
+    const isJson = /^\/(sandbox\/api|openapi\.json)/.test(req.path) || !req.accepts('html');
+    if (isJson) res.status(status).json({ message });
+    else sendPage(res, errorPage(message, status));
   };
 
 /** Puts the whole service together as an Express app, for Express 4.18 and 5 alike. */

@@ -61,6 +61,12 @@ it('an example says in one line that its port is taken, and which variable names
   expect(running.errors()).toMatch(/^listen EADDRINUSE: .*; .*\bPORT\b.*\n$/);
 });
 
+it.each(EXAMPLES)('%s says in one line that its port is no port', async (example) => {
+  const running = runExample(serverOf(example), { PORT: 'abc' });
+  expect(await running.ended).toBe(1);
+  expect(running.errors()).toMatch(/^.*\bPORT\b.*65535\.\n$/);
+});
+
 /** What the curl commands of a README print, one after the other, and where a login starts and ends. */
 const PRINTED: Record<string, { printed: RegExp[]; login?: [start: string, end: RegExp] }> = {
   quickstart: {

@@ -6,7 +6,6 @@ import {
   at,
   exchange,
   infoOf,
-  NOW,
   newAuthKey,
   newToken,
   type Running,
@@ -267,8 +266,6 @@ describe('the login API', () => {
 });
 
 it('the switches are off by default, but for trimming', () => {
-  const on = Object.entries(createSandbox({ clock: () => NOW }).dialect).filter(
-    ([, value]) => value === true,
-  );
+  const on = Object.entries(createSandbox().dialect).filter(([, value]) => value === true);
   expect(on).toEqual([['trimming', true]]);
 });
