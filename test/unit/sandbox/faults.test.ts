@@ -81,14 +81,6 @@ describe('each fault', () => {
     expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow();
   });
-
-  it('hang: no answer, and the record says that the caller has left', async () => {
-    const running = await failing({ hang: true });
-    const asked = fetch(running.baseUrl + path(running), { signal: AbortSignal.timeout(80) });
-    await expect(asked).rejects.toThrow(/timeout/);
-    await expect.poll(() => running.sandbox.requests.at(-1)?.isOpen).toBe(false);
-    expect(running.sandbox.requests.at(-1)?.status).toBe(0);
-  });
 });
 
 describe('where and how often faults hit', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, vi } from 'vitest';
+import { describe, expect } from 'vitest';
 import { authKeyOf, Browser, exchange, it, newAuthKey, start, userInfo } from './support.js';
 
 describe('sandbox.requests', () => {
@@ -73,25 +73,11 @@ describe('sandbox.requests', () => {
     }
   });
 
-  it('is a copy, keeps the last 1,000, and can be cleared', async ({ running }) => {
+  it('is a copy, and can be cleared', async ({ running }) => {
     const { sandbox } = running;
-    for (let n = 0; n < 1005; n += 67) {
-      await Promise.all(Array.from({ length: 67 }, () => running.get('/')));
-    }
-    await running.get('/?n=last');
+    await running.get('/');
     const copy = sandbox.requests;
-    expect([copy.length, copy.at(-1)?.params]).toEqual([1000, { n: 'last' }]);
     sandbox.clearRequests();
-    expect([copy.length, sandbox.requests]).toEqual([1000, []]);
-  });
-
-  it('prints nothing while it works', async () => {
-    const names = ['log', 'info', 'warn', 'error'] as const;
-    const spies = names.map((name) => vi.spyOn(console, name));
-    const out = vi.spyOn(process.stderr, 'write');
-    const running = await start();
-    await running.get('/preview/%E0%A4%A');
-    await running.postJson('/api/purchases/validation', '{');
-    for (const spy of [...spies, out]) expect(spy).not.toHaveBeenCalled();
+    expect([copy.length, sandbox.requests]).toEqual([1, []]);
   });
 });
