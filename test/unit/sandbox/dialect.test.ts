@@ -15,21 +15,34 @@ import {
 } from './support.js';
 
 type Ask = (running: Running) => Promise<Answer>;
-const account: Ask = (running) => running.get(`/api/account/details?api_key=${running.apiKey}`);
-const otherAccount: Ask = (running) =>
-  running.get(`/api/account/details?api_key=${running.sandbox.data.workspaces[1]?.api_key}`);
-const all: Ask = (running) => running.get(`/api/items/all?api_key=${running.apiKey}`);
-const none: Ask = (running) => running.get('/api/items/all?api_key=x');
-const item: Ask = (running) =>
-  running.get(`/api/items/item?api_key=${running.apiKey}&item_id=1042`);
-const bare: Ask = (running) =>
-  running.get(`/api/items/item?api_key=${running.apiKey}&item_id=1048`);
+const ofKeyApi =
+  (path: string): Ask =>
+  (running) =>
+    running.get(`/api/${path}api_key=${running.apiKey}`);
 const validate =
   (kind: string): Ask =>
   (running) =>
     running.validate(running.code(kind));
-const supported = validate('supported');
-const wrong: Ask = (running) => running.validate('wrong');
+
+const ASKS = {
+  account: ofKeyApi('account/details?'),
+  'another account': (running) =>
+    running.get(`/api/account/details?api_key=${running.sandbox.data.workspaces[1]?.api_key}`),
+  'an unknown key': (running) => running.get('/api/account/details?api_key=x'),
+  'all items': ofKeyApi('items/all?'),
+  'no items': (running) => running.get('/api/items/all?api_key=x'),
+  item: ofKeyApi('items/item?item_id=1042&'),
+  'an item without screenshots': ofKeyApi('items/item?item_id=1048&'),
+  'an unknown item': ofKeyApi('items/item?item_id=9&'),
+  purchase: validate('supported'),
+  'a purchase whose support is over': validate('support-over'),
+  'a purchase without support': validate('unsupported'),
+  'an extended purchase': validate('extended'),
+  'a wrong code': (running) => running.validate('wrong'),
+  'a blank code': (running) => running.validate(' '),
+  'a code after a blank': (running) => running.validate(` ${running.code('supported')}`),
+} satisfies Record<string, Ask>;
+type What = keyof typeof ASKS;
 
 describe('the key API', () => {
   const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
@@ -38,38 +51,38 @@ describe('the key API', () => {
   const PAST = expect.stringMatching(/^2026-11-17T/);
 
   // biome-ignore format: a table is read by its columns
-  it.each<[Partial<SandboxDialect>, Ask, string, unknown]>([
-    [{ capitalisation: true }, none, 'msg', 'No Items Found'],
-    [{ validationEnvelope: 'item' }, supported, 'item.item.id', 1042],
-    [{ validationEnvelope: 'item' }, supported, 'data', undefined],
-    [{ tagsAsString: true }, item, 'item.tags', 'fjord,dawn,landscape,norway'],
-    [{ nulls: true }, item, 'item.options', null],
-    [{ nulls: true }, item, 'item.version', null],
-    [{ nulls: true }, item, 'item.demo_link', null],
-    [{ nulls: true }, item, 'item.sub_category', null],
-    [{ nulls: true }, item, 'item.name', 'Fjord Light'],
-    [{ nulls: true }, account, 'data.profile.heading', null],
-    [{ nulls: true }, account, 'data.profile.description', null],
-    [{ nulls: true }, account, 'data.profile.contact', { email: null }],
-    [{ nulls: true }, account, 'data.profile.social_links', null],
-    [{ nulls: true }, otherAccount, 'data.profile.social_links', { soundcloud: null }],
-    [{ screenshotsAsObject: true }, item, 'item.media.screenshots', URLS],
-    [{ screenshotsAsObject: true }, bare, 'item.media.screenshots', null],
-    [{ microseconds: true }, account, 'data.registered_at', TIME],
-    [{ microseconds: true }, item, 'item.published_at', TIME],
-    [{ microseconds: true }, supported, 'data.purchase.date', TIME],
-    [{ microseconds: true }, supported, 'data.purchase.supported_until', TIME],
-    [{ numericStrings: true }, account, 'data.balance', '4318.75'],
-    [{ numericStrings: true }, item, 'item.price', { regular: '24.00', extended: '180.00' }],
-    [{ numericStrings: true }, supported, 'data.purchase.price', '24.00'],
-    [{ supportedUntilPast: true }, validate('support-over'), 'data.purchase.supported_until', PAST],
-    [{ supportedUntilPast: true }, validate('unsupported'), 'data.purchase.supported_until', undefined],
-    [{ localised: true }, supported, 'status', 'başarılı'],
-    [{ localised: 'de' }, validate('extended'), 'data.purchase.license_type', 'Erweitert'],
-  ])('%j: in the answer of %o, %s is %j', async (dialect, ask, path, expected) => {
+  it.each<[Partial<SandboxDialect>, What, string, unknown]>([
+    [{ capitalisation: true }, 'no items', 'msg', 'No Items Found'],
+    [{ validationEnvelope: 'item' }, 'purchase', 'item.item.id', 1042],
+    [{ validationEnvelope: 'item' }, 'purchase', 'data', undefined],
+    [{ tagsAsString: true }, 'item', 'item.tags', 'fjord,dawn,landscape,norway'],
+    [{ nulls: true }, 'item', 'item.options', null],
+    [{ nulls: true }, 'item', 'item.version', null],
+    [{ nulls: true }, 'item', 'item.demo_link', null],
+    [{ nulls: true }, 'item', 'item.sub_category', null],
+    [{ nulls: true }, 'item', 'item.name', 'Fjord Light'],
+    [{ nulls: true }, 'account', 'data.profile.heading', null],
+    [{ nulls: true }, 'account', 'data.profile.description', null],
+    [{ nulls: true }, 'account', 'data.profile.contact', { email: null }],
+    [{ nulls: true }, 'account', 'data.profile.social_links', null],
+    [{ nulls: true }, 'another account', 'data.profile.social_links', { soundcloud: null }],
+    [{ screenshotsAsObject: true }, 'item', 'item.media.screenshots', URLS],
+    [{ screenshotsAsObject: true }, 'an item without screenshots', 'item.media.screenshots', null],
+    [{ microseconds: true }, 'account', 'data.registered_at', TIME],
+    [{ microseconds: true }, 'item', 'item.published_at', TIME],
+    [{ microseconds: true }, 'purchase', 'data.purchase.date', TIME],
+    [{ microseconds: true }, 'purchase', 'data.purchase.supported_until', TIME],
+    [{ numericStrings: true }, 'account', 'data.balance', '4318.75'],
+    [{ numericStrings: true }, 'item', 'item.price', { regular: '24.00', extended: '180.00' }],
+    [{ numericStrings: true }, 'purchase', 'data.purchase.price', '24.00'],
+    [{ supportedUntilPast: true }, 'a purchase whose support is over', 'data.purchase.supported_until', PAST],
+    [{ supportedUntilPast: true }, 'a purchase without support', 'data.purchase.supported_until', undefined],
+    [{ localised: true }, 'purchase', 'status', 'başarılı'],
+    [{ localised: 'de' }, 'an extended purchase', 'data.purchase.license_type', 'Erweitert'],
+  ])('%j: in the answer about %s, %s is %j', async (dialect, what, path, expected) => {
     const running = await speaking(dialect);
     const before = running.sandbox.snapshot().seed;
-    const { body } = await ask(running);
+    const { body } = await ASKS[what](running);
     expect(body).toHaveProperty('status');
     expect(at(body, path)).toEqual(expected);
     expect(running.sandbox.snapshot().seed).toEqual(before);
@@ -77,43 +90,41 @@ describe('the key API', () => {
 
   const DE = { status: 'Fehler', msg: 'Ungültiger Kaufcode' };
   const error = (msg: string) => ({ status: 'error', msg });
-  const unknownKey: Ask = (running) => running.get('/api/account/details?api_key=x');
-  const unknownItem: Ask = (running) =>
-    running.get(`/api/items/item?api_key=${running.apiKey}&item_id=9`);
-  const missing: Ask = (running) => running.validate(' ');
-  const spaced: Ask = (running) => running.validate(` ${running.code('supported')}`);
 
   // biome-ignore format: a table is read by its columns
-  it.each<[Partial<SandboxDialect>, Ask, number, object]>([
-    [{ errorStatus: 'ok' }, unknownKey, 200, error('Invalid request')],
-    [{ errorStatus: 'ok' }, none, 200, error('No items found')],
-    [{ errorStatus: 'ok' }, unknownItem, 200, error('Item Not Found')],
-    [{ errorStatus: 'ok' }, wrong, 200, error('Invalid purchase code')],
-    [{ errorStatus: 'ok' }, missing, 400, error('The purchase code field is required.')],
-    [{ localised: 'tr' }, wrong, 404, { status: 'hata', msg: 'Geçersiz satın alma kodu' }],
-    [{ localised: 'de' }, wrong, 404, DE],
-    [{ localised: 'de' }, missing, 400, { status: 'Fehler', msg: 'Die gesendeten Daten sind nicht gültig.' }],
-    [{ trimming: false }, spaced, 404, error('Invalid purchase code')],
-    [{ trimming: false }, missing, 404, error('Invalid purchase code')],
-    [{ gatewayErrors: true }, supported, 404, { msg: 'Page not found' }],
-    [{ gatewayErrors: 405 }, all, 405, { code: 405, msg: 'Method not allowed' }],
-    [{ gatewayErrors: 413 }, item, 413, { code: 413, msg: 'Request entity too large' }],
-    [{ gatewayErrors: 415 }, account, 415, { code: 415, msg: 'Unsupported media type' }],
-    [{ crash: 'json' }, all, 500, { message: 'Server Error' }],
-  ])('%j: %o is answered %i %j', async (dialect, ask, ...expected) => {
-    const { status, body } = await ask(await speaking(dialect));
+  it.each<[Partial<SandboxDialect>, What, number, object]>([
+    [{ errorStatus: 'ok' }, 'an unknown key', 200, error('Invalid request')],
+    [{ errorStatus: 'ok' }, 'no items', 200, error('No items found')],
+    [{ errorStatus: 'ok' }, 'an unknown item', 200, error('Item Not Found')],
+    [{ errorStatus: 'ok' }, 'a wrong code', 200, error('Invalid purchase code')],
+    [{ errorStatus: 'ok' }, 'a blank code', 400, error('The purchase code field is required.')],
+    [{ localised: 'tr' }, 'a wrong code', 404, { status: 'hata', msg: 'Geçersiz satın alma kodu' }],
+    [{ localised: 'de' }, 'a wrong code', 404, DE],
+    [{ localised: 'de' }, 'a blank code', 400, { status: 'Fehler', msg: 'Die gesendeten Daten sind nicht gültig.' }],
+    [{ trimming: false }, 'a code after a blank', 404, error('Invalid purchase code')],
+    [{ trimming: false }, 'a blank code', 404, error('Invalid purchase code')],
+    [{ gatewayErrors: true }, 'purchase', 404, { msg: 'Page not found' }],
+    [{ gatewayErrors: 405 }, 'all items', 405, { code: 405, msg: 'Method not allowed' }],
+    [{ gatewayErrors: 413 }, 'item', 413, { code: 413, msg: 'Request entity too large' }],
+    [{ gatewayErrors: 415 }, 'account', 415, { code: 415, msg: 'Unsupported media type' }],
+    [{ crash: 'json' }, 'all items', 500, { message: 'Server Error' }],
+  ])('%j: %s is answered %i %j', async (dialect, what, ...expected) => {
+    const { status, body } = await ASKS[what](await speaking(dialect));
     expect([status, body]).toEqual(expected);
   });
 
   it('apiDisabled: a plain HTML 404 on every path; crash: an HTML 500', async () => {
     const running = await speaking({ apiDisabled: true });
-    for (const ask of [account, all, item, wrong, () => running.get('/api/items/nope')]) {
+    for (const ask of [...Object.values(ASKS), () => running.get('/api/items/nope')]) {
       const { status, text } = await ask(running);
       expect([status, text]).toEqual([404, expect.stringMatching(/^<!doctype html>/)]);
     }
-    const { status, text } = await all(await speaking({ crash: true }));
+    const { status, text } = await ASKS['all items'](await speaking({ crash: true }));
     expect([status, text]).toEqual([500, expect.stringMatching(/^<!doctype html>/)]);
   });
+
+  const all = ASKS['all items'];
+  const { account } = ASKS;
 
   it('singleItemBug: one item reads as none, two do not', async () => {
     const items = createSandbox().data.items.filter((each) => each.workspace === 'northlight');
