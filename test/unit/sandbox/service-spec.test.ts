@@ -157,6 +157,7 @@ describe('Purchase', () => {
     const sold = { purchase_code: running.code('supported'), downloaded: true };
     expect(found).toMatchObject({ ...sold, item: await item(1042) });
     expect(Date.parse(String(at(found, 'supported_until')))).toBeGreaterThan(NOW);
+    expect(Date.parse(String(at(found, 'date')))).toBeLessThan(NOW);
     expect(await purchase('extended')).toMatchObject({ license_type: 'Extended' });
     expect(await purchase('unsupported')).toMatchObject({ downloaded: false });
     // As documented in OpenAPI are also the answers to all other codes.
