@@ -1,7 +1,8 @@
+import type * as z from 'zod/mini';
 import { DAY, type SandboxClock, timestamp } from '../clock.js';
 import {
   parseOrThrow,
-  RECORD_TYPES,
+  RECORDS,
   redirectUrl,
   refuseRepeats,
   type SandboxSeed,
@@ -11,6 +12,11 @@ import {
   type SeedUser,
   type SeedWorkspace,
 } from './schema.js';
+
+/** What the records of each part must be. */
+const SCHEMAS: {
+  readonly [Part in keyof SandboxSeed]: z.ZodMiniType<SandboxSeed[Part][number]>;
+} = RECORDS;
 
 /** Half a year of support, as most marketplaces sell it. */
 const SUPPORT = 182 * DAY;
@@ -239,7 +245,7 @@ export class SandboxData {
     part: P,
     fields: object,
   ): SandboxSeed[P][number] {
-    const record = parseOrThrow(RECORD_TYPES[part], given(fields), method);
+    const record = parseOrThrow(SCHEMAS[part], given(fields), method);
     const records: SandboxSeed[P][number][] = this.#parts.seed[part];
     refuseRepeats(part, [...records, record], method);
     this.#parts.change(() => records.push(record));
