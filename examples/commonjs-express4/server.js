@@ -61,12 +61,17 @@ async function main() {
   );
   app.use(errorHandler());
 
+  const port = Number(process.env.PORT || 3000);
+  if (!(port >= 0 && port < 65_536)) {
+    console.error('PORT must be a number from 0 to 65535.');
+    process.exit(1);
+  }
   const server = createServer(app);
   server.once('error', (error) => {
     console.error(`${error.message}; choose another port with PORT, or 0 for any.`);
     process.exit(1);
   });
-  server.listen(Number(process.env.PORT || 3000), '127.0.0.1', () => {
+  server.listen(port, '127.0.0.1', () => {
     const origin = `http://localhost:${server.address().port}`;
     sandbox.redirectUrl = `${origin}/callback`;
     console.log(`The API is at ${origin}/items, the login at ${origin}/login`);

@@ -10,6 +10,10 @@ else await runWorker();
 /** Starts the workers, replaces those that die, and serves no visitors itself. */
 async function runPrimary(): Promise<void> {
   const { PORT = '3000', WORKERS = '4', REDIS_URL = 'redis://127.0.0.1:6379' } = process.env;
+  if (!(Number(PORT) >= 0 && Number(PORT) < 65_536)) {
+    console.error('PORT must be a number from 0 to 65535.');
+    process.exit(1);
+  }
   const sandbox = createSandbox();
   const { baseUrl, apiKey, authUrl, appId, appSecret } = await sandbox.listen();
   const env = {

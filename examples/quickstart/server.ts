@@ -56,7 +56,12 @@ app.get(
 );
 
 app.use(errorHandler({ loginPath: '/login' }));
-const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', (error) => {
+const port = Number(process.env.PORT ?? 3000);
+if (!(port >= 0 && port < 65_536)) {
+  console.error('PORT must be a number from 0 to 65535.');
+  process.exit(1);
+}
+const server = app.listen(port, '127.0.0.1', (error) => {
   if (error) {
     console.error(`${error.message}; choose another port with PORT, or 0 for any.`);
     process.exit(1);

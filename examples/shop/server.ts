@@ -43,9 +43,14 @@ const app = createApp({
     console.error(`${req.method} ${req.path}:`, isMarketgateError(error) ? error.message : error),
 });
 
+const port = Number(env.PORT ?? 3000);
+if (!(port >= 0 && port < 65_536)) {
+  console.error('PORT must be a number from 0 to 65535.');
+  process.exit(1);
+}
 // A sandbox accepts every login, so the network cannot reach it.
 const host = sandbox ? '127.0.0.1' : env.HOST;
-const server = app.listen(Number(env.PORT ?? 3000), host ?? '::', (error) => {
+const server = app.listen(port, host ?? '::', (error) => {
   if (error) {
     console.error(`${error.message}; choose another port with PORT, or 0 for any.`);
     process.exit(1);

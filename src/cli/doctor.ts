@@ -7,25 +7,12 @@ import { CommandError, type Io, printable, printableJson } from './io.js';
 import { problemOf } from './running-sandbox.js';
 import { inVariables, required, type Settings, VARIABLES } from './settings.js';
 
-type Client = KeyApi | LoginApi;
+/** `unknown`: the service could not answer, which says nothing about the setting. */
+const COLORS = { ok: 'green', wrong: 'red', unknown: 'magenta', skipped: 'dim' } as const;
+type Status = keyof typeof COLORS;
 
-/**
- * `warning`: it works, but needs attention. `unknown`: the service could not answer, which says nothing about the
- * setting. `skipped`: it is not set up, or an earlier check has no result.
- */
-type Status = 'ok' | 'warning' | 'wrong' | 'unknown' | 'skipped';
-type Finding = readonly [Status, detail: string];
-
-/** Checks by name, in order. What makes the following ones pointless is `unknown`, or thrown. */
-type Checks = Record<string, () => Finding | Promise<Finding>>;
-
-const COLORS = {
-  ok: 'green',
-  warning: 'yellow',
-  wrong: 'red',
-  unknown: 'magenta',
-  skipped: 'dim',
-} as const;
+/** Checks by name. Each gives what it found, or throws what is wrong. */
+type Checks = Record<string, () => string | Promise<string>>;
 
 /** The errors by which the service rejects a setting. The others do not say whether it is right. */
 const REJECTIONS = ['api_key_rejected', 'app_credentials_rejected'];
@@ -39,195 +26,145 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   const report = (check: string, status: Status, text: string): void => {
     const detail = printable(text);
     findings.push({ check, status, detail });
-    const name = check.padEnd('login reachable'.length);
     if (!json)
-      io.out(`${styleText(COLORS[status], status.padEnd('warning'.length))}  ${name}  ${detail}`);
+      io.out(`${styleText(COLORS[status], status.padEnd(7))}  ${check.padEnd(8)}  ${detail}`);
+  };
+  /** Runs checks in their order. One that fails makes the following ones pointless. */
+  const run = async (checks: Checks): Promise<void> => {
+    let isStopped = false;
+    for (const [name, check] of Object.entries(checks)) {
+      try {
+        if (isStopped) report(name, 'skipped', 'see above');
+        else report(name, 'ok', await check());
+      } catch (error) {
+        // The TypeErrors of the clients name an option. None of these messages holds a secret.
+        const isExpected = error instanceof CommandError || error instanceof TypeError;
+        if (!(isExpected || isMarketgateError(error))) throw error;
+        const isUnknown = isMarketgateError(error) && !REJECTIONS.includes(error.code);
+        report(name, isUnknown ? 'unknown' : 'wrong', inVariables(error.message));
+        isStopped = true;
+      }
+    }
   };
 
   if (settings.file !== undefined) report('settings', 'ok', `read from ${settings.file}`);
-  const clients: Client[] = [];
-  try {
-    for (const checksOf of [keyApiChecks, loginChecks, redisChecks]) {
-      await run(checksOf(settings, clients), report);
-    }
-  } finally {
-    await Promise.all(clients.map((client) => client.close()));
-  }
-  const isOk = findings.every(({ status }) => status !== 'wrong' && status !== 'unknown');
+  await run(keyApiChecks(settings));
+  const { authUrl, appId, appSecret, redisUrl } = settings;
+  if (authUrl || appId || appSecret) await run(loginChecks(settings));
+  else report('login', 'skipped', 'not set up: fine for a site without login');
+  if (!redisUrl) report('redis', 'skipped', 'not set up: fine for one process');
+  else await run({ redis: () => checkRedis(redisUrl, settings.timeout) });
+
+  const isOk = findings.every(({ status }) => status === 'ok' || status === 'skipped');
   if (json) io.out(printableJson({ ok: isOk, findings }));
   return isOk ? 0 : 1;
 }
 
-/** Runs checks until one fails or has no result, which makes the others pointless. */
-async function run(checks: Checks, report: (check: string, ...found: Finding) => void) {
-  let isStopped = false;
-  for (const [name, check] of Object.entries(checks)) {
-    try {
-      const found: Finding = isStopped ? ['skipped', 'see above'] : await check();
-      report(name, ...found);
-      isStopped ||= found[0] === 'unknown';
-    } catch (error) {
-      // The TypeErrors of the clients name an option. None of these messages holds a secret.
-      const isExpected = error instanceof CommandError || error instanceof TypeError;
-      if (!(isExpected || isMarketgateError(error))) throw error;
-      const isUnknown = isMarketgateError(error) && !REJECTIONS.includes(error.code);
-      report(name, isUnknown ? 'unknown' : 'wrong', inVariables(error.message));
-      isStopped = true;
-    }
-  }
-}
-
-/** The key API: its address, the connection, the key, the items. */
-function keyApiChecks(settings: Settings, clients: Client[]): Checks {
+function keyApiChecks(settings: Settings): Checks {
   const { allowInsecure, timeout } = settings;
-  let keyApi: KeyApi;
+  const ask = async <T>(call: (keyApi: KeyApi) => Promise<T>): Promise<T> => {
+    const { baseUrl, apiKey } = required(settings, 'baseUrl', 'apiKey');
+    const options = { baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 } as const;
+    const keyApi = new KeyApi(options);
+    return call(keyApi).finally(() => keyApi.close());
+  };
   return {
-    'key API': () => {
-      const { baseUrl, apiKey } = required(settings, 'baseUrl', 'apiKey');
-      keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 });
-      clients.push(keyApi);
-      return addressOf(baseUrl, settings);
-    },
-    ...connectionChecks('baseUrl', settings),
+    'key API': () => ask(() => checkAddress('baseUrl', settings)),
     api_key: async () => {
-      const { username, name } = await keyApi.getAccount();
-      return ['ok', `accepted; the account of ${name.full_name || username}`];
+      const { username, name } = await ask((keyApi) => keyApi.getAccount());
+      return `accepted; the account of ${name.full_name || username}`;
     },
     items: async () => {
-      const { length } = await keyApi.listItems();
-      return ['ok', `readable; ${length || 'the service says there are none'}`];
+      const { length } = await ask((keyApi) => keyApi.listItems());
+      return `readable; ${length || 'the service says there are none'}`;
     },
   };
 }
 
-/** The head of a page. Follows no redirect, and reads no body, which can be endless. */
-async function requestHead(url: string, timeout: number): Promise<Response> {
-  try {
-    const signal = AbortSignal.timeout(timeout);
-    const response = await fetch(url, { redirect: 'manual', signal });
-    await response.body?.cancel();
-    return response;
-  } catch (error) {
-    throw new CommandError(problemOf(error as Error));
-  }
+function loginChecks(settings: Settings): Checks {
+  const { allowInsecure, timeout } = settings;
+  const ask = async <T>(call: (loginApi: LoginApi) => Promise<T>): Promise<T> => {
+    const { authUrl, appId, appSecret } = required(settings, 'authUrl', 'appId', 'appSecret');
+    const loginApi = new LoginApi({
+      authUrl,
+      appId,
+      appSecret,
+      allowInsecure,
+      timeout,
+      retries: 0,
+    });
+    return call(loginApi).finally(() => loginApi.close());
+  };
+  return {
+    login: () => ask(() => checkAddress('authUrl', settings)),
+    app: async () => {
+      // No service has issued this auth_key. The refusal shows whether the service knows the app.
+      const refusal = await ask((loginApi) => loginApi.exchange('marketgate-doctor')).catch(
+        (error: Error) => error,
+      );
+      if (isMarketgateError(refusal) && refusal.code === 'auth_key_rejected') return 'known';
+      if (refusal instanceof Error) throw refusal;
+      throw new CommandError(`a made-up auth_key is accepted; check ${VARIABLES.authUrl}`);
+    },
+  };
 }
 
 /** In milliseconds. A larger difference makes support dates and token lifetimes visibly wrong. */
 const MAX_SKEW = 60_000;
 
-/** Checks the connection to a service: that it answers, with a certificate that is trusted, and the clock. */
-function connectionChecks(setting: 'baseUrl' | 'authUrl', settings: Settings): Checks {
-  const { [setting]: url = '', timeout } = settings;
-  const prefix = setting === 'authUrl' ? 'login ' : '';
-  let head: Response;
-  return {
-    [`${prefix}reachable`]: async () => {
-      head = await requestHead(url, timeout).catch(({ message }: Error) => {
-        const advice = `check ${VARIABLES[setting]}, the network and the firewall`;
-        const trust = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
-        throw new CommandError(`${message}; ${/certificate/i.test(message) ? trust : advice}`);
-      });
-      return ['ok', `answers (HTTP ${head.status})`];
-    },
-    [`${prefix}clock`]: () => {
-      const skew = Date.parse(head.headers.get('date') ?? '') - Date.now();
-      if (Number.isNaN(skew)) return ['skipped', 'the service sends no Date header'];
-      if (Math.abs(skew) < MAX_SKEW) return ['ok', 'agrees with the service'];
-      const seconds = Math.round(Math.abs(skew) / 1000);
-      const way = skew > 0 ? 'behind' : 'ahead of';
-      return ['wrong', `this machine is ${seconds} s ${way} the service; set its clock`];
-    },
-  };
-}
-
-/** The host of a service, which in production must be no sandbox. */
-async function addressOf(url: string, settings: Settings): Promise<Finding> {
+/** That something answers there, with a certificate that is trusted, which in production is no sandbox; and its clock. */
+async function checkAddress(setting: 'baseUrl' | 'authUrl', settings: Settings): Promise<string> {
+  const { [setting]: url = '', timeout, isProduction } = settings;
   const { host } = new URL(url);
-  if (!settings.isProduction) return ['ok', host];
-  const page = `${url.replace(/\/+$/, '')}/sandbox/console`;
-  // Later checks report what is wrong with the address.
-  const answer = await requestHead(page, settings.timeout).catch(() => undefined);
-  if (!answer?.headers.has(SANDBOX_HEADER)) return ['ok', host];
-  const advice = 'its keys and codes are public; set the address of the real service';
-  throw new CommandError(`${host}: a marketgate sandbox, and NODE_ENV is production: ${advice}`);
-}
-
-/** The login API: its address, the connection, the login page, the app. */
-function loginChecks(settings: Settings, clients: Client[]): Checks {
-  const { authUrl: url, allowInsecure, timeout } = settings;
-  if (!(url || settings.appId || settings.appSecret)) {
-    return { login: () => ['skipped', 'not set up: fine for a site without login'] };
+  // Follows no redirect.
+  const head = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeout) }).catch(
+    (error: Error) => {
+      const problem = problemOf(error);
+      const advice = `check ${VARIABLES[setting]}, the network and the firewall`;
+      const trust = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
+      throw new CommandError(`${problem}; ${/certificate/i.test(problem) ? trust : advice}`);
+    },
+  );
+  // The body can be endless.
+  await head.body?.cancel();
+  if (isProduction && head.headers.has(SANDBOX_HEADER)) {
+    const advice = 'its keys and codes are public; set the address of the real service';
+    throw new CommandError(`${host}: a marketgate sandbox, and NODE_ENV is production: ${advice}`);
   }
-  let loginApi: LoginApi;
-  return {
-    login: () => {
-      const { authUrl, appId, appSecret } = required(settings, 'authUrl', 'appId', 'appSecret');
-      loginApi = new LoginApi({ authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 });
-      clients.push(loginApi);
-      return addressOf(authUrl, settings);
-    },
-    ...(url !== settings.baseUrl && connectionChecks('authUrl', settings)),
-    'login page': async () => {
-      const page = await requestHead(loginApi.loginUrl(), timeout).catch((error: Error) => error);
-      if (page instanceof Error) return ['unknown', page.message];
-      const { status, headers } = page;
-      const said = `answers (HTTP ${status})`;
-      if (status >= 500) return ['unknown', `${said}; the service is in trouble`];
-      // A redirect leads to the page where the visitor logs in.
-      const isRedirect = status >= 300 && status < 400;
-      if (!isRedirect && !headers.get('content-type')?.includes('html')) {
-        throw new CommandError(`${said}, but not with a page: check ${VARIABLES.authUrl}`);
-      }
-      if (status < 400) return ['ok', said];
-      return ['warning', `${said}; it may not know this app, or want its redirect URL registered`];
-    },
-    app: async () => {
-      // No service has issued this auth_key. The refusal shows whether the service knows the app.
-      const error = await loginApi.exchange('marketgate-doctor').catch((reason: unknown) => reason);
-      if (!(error instanceof Error)) {
-        const problem = 'the service accepts a made-up auth_key';
-        throw new CommandError(`${problem}; check ${VARIABLES.authUrl}`);
-      }
-      if (isMarketgateError(error) && error.code === 'auth_key_rejected') return ['ok', 'known'];
-      throw error;
-    },
-  };
+  const skew = Date.parse(head.headers.get('date') ?? '') - Date.now();
+  if (Math.abs(skew) > MAX_SKEW) {
+    const way = skew > 0 ? 'behind' : 'ahead of';
+    const seconds = Math.round(Math.abs(skew) / 1000);
+    throw new CommandError(`this machine is ${seconds} s ${way} ${host}; set its clock`);
+  }
+  return `${host} answers (HTTP ${head.status})`;
 }
 
-/** Redis answers, if the app has the package redis. */
-const redisChecks = ({ redisUrl, timeout }: Settings): Checks => ({
-  redis: async () => {
-    if (redisUrl === undefined) return ['skipped', 'not set up: fine for one process'];
-    const host = URL.canParse(redisUrl) && new URL(redisUrl).host;
-    if (!host || !/^rediss?:/.test(redisUrl)) {
-      throw new CommandError(`${VARIABLES.redisUrl} must be a redis: or rediss: URL`);
-    }
-    let redis: typeof import('redis');
-    try {
-      redis = await import('redis');
-    } catch {
-      return ['skipped', 'install the package redis to check the connection'];
-    }
-    const limit = Math.min(timeout, 3000);
-    let client: ReturnType<typeof redis.createClient> | undefined;
-    try {
-      client = redis.createClient({
-        url: redisUrl,
-        socket: { connectTimeout: limit, socketTimeout: limit, reconnectStrategy: false },
-      });
-      client.on('error', () => undefined);
-      await client.connect();
-      await client.ping();
-      return ['ok', `${host} answers`];
-    } catch (error) {
-      // The message of Redis begins with a code; the rest can contain the password.
-      const { message = '', code } = error as NodeJS.ErrnoException;
-      const [said = ''] = /^[A-Z]{3,}\b/.exec(message) ?? [];
-      const refusal = said && !code ? `Redis refuses with ${said}` : problemOf(error as Error);
-      throw new CommandError(`${host}: ${refusal}; check ${VARIABLES.redisUrl}`);
-    } finally {
-      // node-redis 4 has only `disconnect`.
-      if (client?.isOpen) await (client.destroy ? client.destroy() : client.disconnect());
-    }
-  },
-});
+/** Redis answers. The package redis is asked for it, which apps with another client lack. */
+async function checkRedis(url: string, timeout: number): Promise<string> {
+  const host = URL.canParse(url) && new URL(url).host;
+  if (!host || !/^rediss?:/.test(url)) {
+    throw new CommandError(`${VARIABLES.redisUrl} must be a redis: or rediss: URL`);
+  }
+  const redis = await import('redis').catch(() => undefined);
+  if (redis === undefined) return 'not checked: that takes the package redis';
+  const limit = Math.min(timeout, 3000);
+  const socket = { connectTimeout: limit, socketTimeout: limit, reconnectStrategy: false } as const;
+  let client: ReturnType<typeof redis.createClient> | undefined;
+  try {
+    client = redis.createClient({ url, socket });
+    client.on('error', () => undefined);
+    await client.connect();
+    await client.ping();
+    return `${host} answers`;
+  } catch (error) {
+    // The message of Redis begins with a code; the rest can contain the password.
+    const { message, code } = error as NodeJS.ErrnoException;
+    const [said = ''] = /^[A-Z]{3,}\b/.exec(message) ?? [];
+    const refusal = said && !code ? `Redis refuses with ${said}` : problemOf(error as Error);
+    throw new CommandError(`${host}: ${refusal}; check ${VARIABLES.redisUrl}`);
+  } finally {
+    // node-redis 4 has only `disconnect`.
+    if (client?.isOpen) await (client.destroy ? client.destroy() : client.disconnect());
+  }
+}

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { styleText } from 'node:util';
 import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
 import { CommandError, table } from './io.js';
@@ -14,8 +15,7 @@ const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
 ]);
 
 /**
- * `marketgate explain [CODE]`: gives the page that the `help` of an error or a warning names. It is Markdown, which
- * reads as text.
+ * `marketgate explain [CODE]`: gives the page that the `help` of an error or a warning names, as plain text.
  * @throws CommandError that lists the codes, when the given one does not exist.
  */
 export function explain(code: string | undefined): string {
@@ -27,13 +27,26 @@ export function explain(code: string | undefined): string {
     const codes = Object.keys(KINDS).join('\n  ');
     throw new CommandError(`explain: there is no code of this name. The codes are\n  ${codes}`);
   }
-  return pageOf(code).trimEnd();
+  return textOf(pageOf(code)).trimEnd();
 }
+
+/** Markdown as plain text, with code indented. The pages have titles, lists, code and no links. */
+const textOf = (markdown: string): string =>
+  markdown
+    .split(/^```.*\n/m)
+    .map((part, index) =>
+      index % 2 === 1
+        ? part.replace(/^(?=.)/gm, '  ')
+        : part
+            .replace(/^#+ (.+)$/gm, (_, title: string) => styleText('bold', title))
+            .replace(/\*\*|`/g, ''),
+    )
+    .join('');
 
 /** The first sentence of a page's first section. */
 function summaryOf(page: string): string {
   const [, happened = ''] = /^## What happened\n\n([\s\S]+?\.)\s/m.exec(page) ?? [];
-  return happened.replace(/\s+/g, ' ').replace(/[`*]/g, '');
+  return textOf(happened).replace(/\s+/g, ' ');
 }
 
 function pageOf(code: string): string {

@@ -1,14 +1,7 @@
 import * as z from 'zod/mini';
 import { DAY } from './clock.js';
 import type { SandboxContext } from './context.js';
-import {
-  examine,
-  findOrThrow,
-  firstCredentials,
-  type NewApp,
-  type NewItem,
-  type NewUser,
-} from './data/sandbox-data.js';
+import { examine, findOrThrow, firstCredentials } from './data/sandbox-data.js';
 import { parseOrThrow, RECORDS } from './data/schema.js';
 import { callbackUrl } from './login-api/oauth.js';
 import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
@@ -74,12 +67,8 @@ const toPurchase = (about: string, change: (context: SandboxContext, code: strin
 const codeNow = ({ data, clock }: SandboxContext, code: string) =>
   examine(data, findOrThrow(data.purchases, 'purchase_code', code), clock.now()).code;
 
-/** The fields of a new record, of which only one must be given. */
-function newRecord(part: keyof typeof RECORDS, required: string): Shape {
-  const { [required]: first = z.string(), ...others }: Shape = RECORDS[part].shape;
-  const optional = Object.entries(others).map(([name, type]) => [name, z.optional(type)]);
-  return { [required]: first, ...Object.fromEntries(optional) };
-}
+/** The fields of a record that need not be given. */
+const optional = <S extends Shape>(fields: S) => z.partial(z.object(fields)).shape;
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY };
 const DURATION = /^(-?\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
@@ -95,7 +84,10 @@ function millisecondsOf(given: string | number): number {
   return unit ? Number(count) * UNITS[unit as keyof typeof UNITS] : Number(given);
 }
 
-const { purchase_code, item_id, supported_until, ...sold } = RECORDS.purchases.shape;
+const { item_id, supported_until, ...sold } = RECORDS.purchases.shape;
+const { user_name, ...user } = RECORDS.users.shape;
+const { name: app_name, ...app } = RECORDS.apps.shape;
+const { name: item_name, ...item } = RECORDS.items.shape;
 
 /**
  * Every action, by its name: a form of the console, `POST /sandbox/api/NAME` and `marketgate sandbox NAME` are the same.
@@ -115,7 +107,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
       item_id,
       support: z.optional(z.enum(['ahead', 'over', 'none'])),
       supported_until: z.nullable(supported_until),
-      ...z.partial(z.object({ purchase_code, ...sold })).shape,
+      ...optional(sold),
     },
     (context, { support, ...fields }) => {
       const over = { supported_until: context.clock.now() - DAY };
@@ -139,13 +131,13 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
   ),
   'add-user': action(
     'add somebody who can log in',
-    newRecord('users', 'user_name'),
-    ({ data }, fields) => data.addUser(fields as unknown as NewUser),
+    { user_name, ...optional(user) },
+    ({ data }, fields) => data.addUser(fields),
   ),
   'add-app': action(
     'register an app: gives its app_id and app_secret',
-    newRecord('apps', 'name'),
-    ({ data }, fields) => data.addApp(fields as unknown as NewApp),
+    { name: app_name, ...optional(app) },
+    ({ data }, fields) => data.addApp(fields),
   ),
   'set-redirect': action(
     'set where the logins of an app lead back to; without a URL, nowhere',
@@ -155,8 +147,8 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
   ),
   'add-item': action(
     'add an item to the catalogue',
-    newRecord('items', 'name'),
-    ({ data }, fields) => data.addItem(fields as unknown as NewItem),
+    { name: item_name, ...optional(item) },
+    ({ data }, fields) => data.addItem(fields),
   ),
   'rotate-key': action(
     'make a new api_key for a workspace: the old one is rejected',

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ErrorRequestHandler, Express } from 'express';
 import express from 'express';
-import { API, apiRouter, consoleRouter } from './console/router.js';
+import { SANDBOX_HEADER } from './console/guard.js';
+import { apiRouter, consoleRouter } from './console/router.js';
 import type { SandboxContext } from './context.js';
 import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
 import { loginApiRouter, sendLoginError } from './login-api/endpoints.js';
@@ -33,15 +34,19 @@ const errors =
     const part = interfaceOf(req.path);
     if (part === 'key-api') return sendRefusal(res, dialect, status, message);
     if (part === 'login-api') return sendLoginError(res, dialect, status, message);
-    const isPage = !req.path.startsWith(API) && req.accepts('html');
-    if (isPage) sendPage(res, errorPage(message, status));
-    else res.status(status).json({ message });
+    const isJson = /^\/(sandbox\/api|openapi\.json)/.test(req.path) || !req.accepts('html');
+    if (isJson) res.status(status).json({ message });
+    else sendPage(res, errorPage(message, status));
   };
 
 /** Puts the whole service together as an Express app, for Express 4.18 and 5 alike. */
 export function createApp(context: SandboxContext): Express {
   const app = express();
   app.disable('x-powered-by');
+  app.use((_req, res, next) => {
+    res.setHeader(SANDBOX_HEADER, 'true');
+    next();
+  });
   // Every browser asks for it, so it is not recorded.
   app.get('/favicon.ico', (_req, res) => void res.type('svg').send(picture('', true)));
   // For whoever waits for the start: docker, CI, a test of another process.

@@ -56,7 +56,7 @@ export interface SandboxDialect {
   authorizeMethod: 'post' | 'get';
   /** Login API. A new auth_key ends the one before it of the same app and user. */
   oneLiveAuthKey: boolean;
-  /** Login API. After a first consent, later visits are redirected back at once, without a page. */
+  /** Login API. After a first consent in a browser, its later visits are redirected back at once, without a page. */
   rememberedConsent: boolean;
   /** Login API. A `state` given to /api/oauth comes back with the auth_key. */
   echoState: boolean;
@@ -196,7 +196,7 @@ const DIALECT: SwitchesOf<SandboxDialect> = {
   errors: oneOf('How the login API refuses', 'ok', 'http', 'localised', 403, 422, 'empty'),
   authorizeMethod: oneOf('How the auth_key is exchanged', 'post', 'get'),
   oneLiveAuthKey: onOff('A new auth_key ends the one before it, of one app and user'),
-  rememberedConsent: onOff('Asks for consent once; later visits go back at once'),
+  rememberedConsent: onOff('Shows its pages once; later visits go back at once'),
   echoState: onOff('A state given to /api/oauth comes back with the auth_key'),
   tokenMinutes: amount('How many minutes a new access_token lives', TEN_YEARS, 60),
   tokenReuse: onOff('Authorising again gives the same token'),

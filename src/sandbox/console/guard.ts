@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { RequestHandler } from 'express';
 import { originOf, Refused } from '../request.js';
 
-/** On every answer of the console, so that `marketgate doctor` knows a sandbox. In lower case. */
+/** On every answer, so that the command line knows a sandbox. In lower case. */
 export const SANDBOX_HEADER = 'x-marketgate-sandbox';
 
 /** The host of a `Host` header: no port, no brackets, lower case. */
@@ -20,7 +20,6 @@ export function hostnameOf(host: string): string {
 export const ownSiteOnly =
   ({ consoleHosts }: { readonly consoleHosts: ReadonlySet<string> }): RequestHandler =>
   (req, res, next) => {
-    res.setHeader(SANDBOX_HEADER, 'true');
     res.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
     res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
     const name = hostnameOf(req.headers.host ?? '');

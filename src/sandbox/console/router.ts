@@ -11,7 +11,7 @@ import { CONSOLE, consolePage } from './page.js';
 const SCRIPT = readFileSync(new URL('./browser/console.js', import.meta.url), 'utf8');
 
 /** Where the JSON API of the sandbox is. */
-export const API = '/sandbox/api';
+const API = '/sandbox/api';
 
 /** The messages of the sandbox's own checks name the field and never quote the value. */
 const refuse: ErrorRequestHandler = (error, _req, _res, next) =>

@@ -13,11 +13,18 @@ import {
   type SeedWorkspace,
 } from './schema.js';
 
+/** What the records of each part must be. */
+const SCHEMAS: {
+  readonly [Part in keyof SandboxSeed]: z.ZodMiniType<SandboxSeed[Part][number]>;
+} = RECORDS;
+
 /** Half a year of support, as most marketplaces sell it. */
 const SUPPORT = 182 * DAY;
 
+type Given<T> = { [Name in keyof T]?: T[Name] | undefined };
+
 /** What {@link SandboxData.addPurchase} needs to know; the rest is filled in. */
-export interface NewPurchase extends Partial<Omit<SeedPurchase, 'supported_until'>> {
+export interface NewPurchase extends Given<Omit<SeedPurchase, 'supported_until'>> {
   /** The item it is for. */
   item_id: number;
   /** Absent: half a year from now. `null`: no support. */
@@ -25,13 +32,13 @@ export interface NewPurchase extends Partial<Omit<SeedPurchase, 'supported_until
 }
 
 /** What {@link SandboxData.addItem} needs to know; the rest is filled in. */
-export type NewItem = Partial<SeedItem> & Pick<SeedItem, 'name'>;
+export type NewItem = Given<SeedItem> & Pick<SeedItem, 'name'>;
 
 /** What {@link SandboxData.addUser} needs to know; the rest is filled in. */
-export type NewUser = Partial<SeedUser> & Pick<SeedUser, 'user_name'>;
+export type NewUser = Given<SeedUser> & Pick<SeedUser, 'user_name'>;
 
 /** What {@link SandboxData.addApp} needs to know; the rest is filled in. */
-export type NewApp = Partial<SeedApp> & Pick<SeedApp, 'name'>;
+export type NewApp = Given<SeedApp> & Pick<SeedApp, 'name'>;
 
 /** An instant as the service writes it; nothing for `null`. */
 function instant(when: string | number | Date | null | undefined): string | undefined {
@@ -80,10 +87,7 @@ interface DataParts {
   /** What the sandbox started with. */
   readonly freshSeed: () => SandboxSeed;
   readonly clock: SandboxClock;
-  readonly credentials: {
-    readonly revokeToken: (accessToken: string) => void;
-    readonly clear: () => void;
-  };
+  readonly credentials: { readonly clear: () => void };
   readonly change: (make: () => void) => void;
   readonly draw: (bytes: number) => string;
 }
@@ -204,11 +208,6 @@ export class SandboxData {
     this.setSupportedUntil(code, Math.max(Date.parse(supported_until) || now, now) + SUPPORT);
   }
 
-  /** Removes an item from the catalogue; purchases of it stay valid and still show it. */
-  deleteItem(id: number): void {
-    this.#change(findOrThrow(this.items, 'id', id, 'item_id'), { deleted: true });
-  }
-
   /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is dead at once. */
   rotateApiKey(workspace: string): string {
     const api_key = this.#parts.draw(32);
@@ -229,18 +228,6 @@ export class SandboxData {
     this.#change(app, { redirect_url: url });
   }
 
-  /** Removes a user: get_user_info answers `[]` for tokens that are still alive (field notes). */
-  removeUser(userId: string): void {
-    const user = findOrThrow(this.users, 'user_id', userId);
-    const { seed } = this.#parts;
-    this.#change(seed, { users: seed.users.filter((each) => each !== user) });
-  }
-
-  /** Ends an access_token before its hour has passed: it reads "invalid access_token". */
-  revokeToken(accessToken: string): void {
-    this.#parts.credentials.revokeToken(accessToken);
-  }
-
   /** Puts everything back as it was at the start, except where logins lead back to. Ends all logins. */
   reset(): void {
     const { seed, freshSeed, credentials } = this.#parts;
@@ -258,9 +245,8 @@ export class SandboxData {
     part: P,
     fields: object,
   ): SandboxSeed[P][number] {
-    const schema = RECORDS[part] as unknown as z.ZodMiniType<SandboxSeed[P][number]>;
-    const record = parseOrThrow(schema, given(fields), method);
-    const records = this.#parts.seed[part] as SandboxSeed[P][number][];
+    const record = parseOrThrow(SCHEMAS[part], given(fields), method);
+    const records: SandboxSeed[P][number][] = this.#parts.seed[part];
     refuseRepeats(part, [...records, record], method);
     this.#parts.change(() => records.push(record));
     return record;

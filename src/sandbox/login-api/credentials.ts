@@ -64,8 +64,6 @@ export function createCredentials(
       return clock.now() < token.expiresAt ? token : 'expired';
     },
 
-    revokeToken: (accessToken: string) => void tokens.delete(accessToken),
-
     /** Ends all logins. */
     clear(): void {
       authKeys.clear();

@@ -24,7 +24,7 @@ ${users.map((user) => html`<button name="user_id" value="${user.user_id}">${disp
 export const consentPage = (app: App, user: User, attempt: string): Page => ({
   formTarget: app.redirect_url,
   title: `${app.name} wants to know who you are`,
-  content: html`<p>You are <strong>${displayName(user)}</strong>, ${user.user_email}. <a href="/sandbox/logout?attempt=${attempt}">Switch user</a></p>
+  content: html`<p>You are <strong>${displayName(user)}</strong>, ${user.user_email}. <a href="/api/oauth?app_id=${app.app_id}">Switch user</a></p>
 <p>If you accept, the app can read for one hour: your name, pictures and e-mail address, and what you filled in of your birth date, gender, relationship, biography and website.</p>
 <form method="post" action="/sandbox/consent">
 <input type="hidden" name="attempt" value="${attempt}">
@@ -58,9 +58,4 @@ export const outdatedPage = (): Page => ({
 export const cancelledPage = (app: App, attempt: string): Page => ({
   title: 'Nothing was shared',
   content: html`<p>You did not let ${app.name} know who you are. You can close this page, or <a href="/sandbox/login?attempt=${attempt}">go back to the question</a>.</p>`,
-});
-
-export const loggedOutPage = (): Page => ({
-  title: 'You are logged out',
-  content: html`<p>The next login asks again who you are, and whether the app may know.</p>`,
 });

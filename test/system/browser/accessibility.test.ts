@@ -41,7 +41,6 @@ describe.skipIf(chromiumIsMissing())('accessibility', () => {
     ['a video item', () => '/preview/1049'],
     ['an audio item', () => '/preview/1055'],
     ['the home page', () => '/'],
-    ['logged out', () => '/sandbox/logout'],
     ['not found', () => '/nothing'],
     ['an unknown app', () => '/api/oauth?app_id=0'],
     ['an outdated login', () => '/sandbox/login?attempt=x'],

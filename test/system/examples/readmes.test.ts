@@ -1,8 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { runExample } from './run-example.js';
 
@@ -42,6 +44,22 @@ it.each(EXAMPLES)('the README of %s starts a program that exists', (example) => 
 /** The program of an example, below `examples`. */
 const serverOf = (example: string): string =>
   `${example}/server.${example.startsWith('commonjs') ? 'js' : 'ts'}`;
+
+it('an example says in one line that its port is taken, and which variable names another', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  onTestFinished(() => void taken.close());
+  const PORT = `${(taken.address() as AddressInfo).port}`;
+  const running = runExample('quickstart/server.ts', { PORT });
+  expect(await running.ended).toBe(1);
+  expect(running.errors()).toMatch(/^listen EADDRINUSE: .*; .*\bPORT\b.*\n$/);
+});
+
+it.each(EXAMPLES)('%s says in one line that its port is no port', async (example) => {
+  const running = runExample(serverOf(example), { PORT: 'abc' });
+  expect(await running.ended).toBe(1);
+  expect(running.errors()).toMatch(/^.*\bPORT\b.*65535\.\n$/);
+});
 
 /** What the curl commands of a README print, one after the other, and where a login starts and ends. */
 const PRINTED: Record<string, { printed: RegExp[]; login?: [start: string, end: RegExp] }> = {

@@ -14,14 +14,9 @@ describe('marketgate', () => {
   );
 
   it.each([
-    ...['', 'nonsense', 'verify', 'verify x --nonsense', 'verify x', 'verify -'],
-    ...['verify no-code!', 'verify x --base-url nowhere', 'doctor --timeout soon'],
-    ...['doctor --timeout 0', 'verify x --env /', 'sandbox nonsense', 'sandbox --port x'],
-    ...['sandbox --port 70000', 'sandbox --port 0 --dialect nonsense', 'sandbox --port='],
-    ...['sandbox --port 0 --fault errorRate=7', 'sandbox --port 0 --fault dialect.nulls'],
-    ...['sandbox --port 0 --redirect-url nowhere', 'sandbox --port 0 --save-env /'],
-    ...['sandbox --port 0 --host no.such.host.invalid', 'sandbox set'],
-    ...['sandbox set bom --url nowhere', 'sandbox --port 0 --seed /does/not/exist.json'],
+    ...['', 'nonsense', 'sandbox nonsense', 'verify', 'verify x --nonsense', 'verify x'],
+    ...['verify no-code!', 'verify x --base-url nowhere', 'verify x --env /'],
+    ...['doctor --timeout soon', 'doctor --timeout 0'],
   ])('"%s" is wrong usage: exit code 2, and says why', async (line) => {
     const args = line.split(' ').filter(Boolean);
     const { code, out, err } = await cli(args, { MARKETPLACE_API_KEY: 'k' });

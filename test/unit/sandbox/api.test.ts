@@ -42,11 +42,6 @@ describe('the JSON API of a running sandbox', () => {
     });
   });
 
-  it('accepts a login: the callback URL has an auth_key of that user', async ({ running }) => {
-    const { url } = await done(running, 'accept-login', { user_id: '3002' });
-    expect(await infoBehind(running, String(url))).toMatchObject({ user_id: '3002' });
-  });
-
   it.each([
     ['refund', CODE, 404, /^Was refunded/],
     ['unrefund', '8e4f5b03-c1d6-4e79-a260-fb37d8a0e679', 200, /^Valid, with support until/],
@@ -85,20 +80,14 @@ describe('the JSON API of a running sandbox', () => {
     }
   });
 
-  it('adds an item, a user and an app, of which each works at once', async ({ running }) => {
+  it('adds an item and a user, who logs in at once', async ({ running }) => {
     const price = { regular: 5, extended: 9 };
     const item = await done(running, 'add-item', { name: 'Own', price });
     const path = `/api/items/item?api_key=${running.apiKey}&item_id=${item.id}`;
     expect((await running.get(path)).body.item).toMatchObject({ name: 'Own', price });
-    const user = await done(running, 'add-user', { user_name: 'kim' });
-    const redirect_url = 'http://a.example/cb';
-    const app = await done(running, 'add-app', { name: 'Second', redirect_url });
-    const login = { user_id: user.user_id, app_id: app.app_id };
-    const { url } = await done(running, 'accept-login', login);
-    const fields = { app_id: String(app.app_id), app_secret: String(app.app_secret) };
-    expect((await exchange(running, authKeyOf(String(url)), fields)).body).toHaveProperty(
-      'access_token',
-    );
+    const { user_id } = await done(running, 'add-user', { user_name: 'kim' });
+    const { url } = await done(running, 'accept-login', { user_id });
+    expect(await infoBehind(running, String(url))).toMatchObject({ user_id, user_name: 'kim' });
   });
 
   it('makes keys, and sets where logins lead, also nowhere', async ({ running }) => {
@@ -141,7 +130,6 @@ describe('the JSON API of a running sandbox', () => {
     ['dialect.errors: expected', { errors: 'no' }],
     ['rateLimit: there are two; say faults.rateLimit or dialect.', { rateLimit: 5 }],
     ['faults.at: expected', { 'hang@everywhere': true }],
-    ['nulls: there is no such switch', { 'nulls@key-api': true }],
     ['faults.latency@key-api: expected', { 'latency@key-api': -1 }],
     ['expected an object', []],
   ])('set: %s, and sets nothing at all', async (sentence, changes) => {
@@ -181,43 +169,22 @@ describe('the JSON API of a running sandbox', () => {
     expect((await act(running, 'reset', { names: ['everything'] })).status).toBe(400);
   });
 
-  it('exports the request log with bodies, without secrets', async ({ running }) => {
-    await running.validate(CODE);
-    await exchange(running, authKeyOf(running.sandbox.acceptLogin('3001')));
-    await running.postJson('/api/authorize', { auth_key: 'x' });
-    const { text, body } = await running.get('/sandbox/api/requests');
-    const [validated, exchanged, unread] = body as unknown as Json[];
-    const purchase_code = '[redacted] …8d10';
-    expect(validated).toMatchObject({
-      body: { api_key: '[redacted]', purchase_code },
-      answer: { status: 'success', data: { purchase: { purchase_code, license_type: 'Regular' } } },
-    });
-    expect(exchanged?.answer).toEqual({ access_token: '[redacted]' });
-    expect(unread?.body).toBe('not read: 16 bytes, application/json');
-    expect(text).not.toContain(CODE);
-    expect(text).not.toContain(running.apiKey);
-  });
-
   it('exports a snapshot, and puts it back', async ({ running }) => {
     const { body } = await running.get('/sandbox/api/snapshot');
     running.sandbox.data.refundPurchase(CODE);
-    running.sandbox.faults.at('login-api').hang = true;
     await done(running, 'restore', body);
     expect(running.sandbox.snapshot()).toEqual(body);
   });
 
   it.each<[string, string, object, number, string]>([
     ['POST', 'nothing', {}, 404, 'GET /sandbox/api lists them'],
-    ['POST', 'constructor', {}, 404, 'There is no such action'],
     ['POST', 'refund', { purchase_code: 'sentinel' }, 400, 'purchase_code: there is none with'],
     ['POST', 'refund', {}, 400, 'fields.purchase_code: expected string'],
     ['POST', 'refund', { purchase_code: CODE, a: 1 }, 400, 'fields.a: there is no such field'],
     ['POST', 'clock', { advance: 'soon' }, 400, 'fields.advance: expected a duration'],
     ['POST', 'clock', { advance: 1e300 }, 400, 'clock.advance: expected milliseconds within'],
     ['POST', 'add-app', { name: 'a\nNODE_OPTIONS=x' }, 400, 'without control characters'],
-    ['POST', 'add-purchase', { item_id: 5 }, 400, 'item_id: there is none'],
     ['POST', 'add-purchase', { item_id: 1042, purchase_code: CODE }, 400, 'code: given twice'],
-    ['POST', 'restore', {}, 400, 'snapshot: expected an object'],
     ['GET', 'refund', {}, 405, 'takes POST requests only'],
   ])(
     '%s %s %j: %i in JSON, which says why and repeats no value',
@@ -237,15 +204,15 @@ describe('the JSON API of a running sandbox', () => {
     },
   );
 
-  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
-    'a body of type %s, which any website can send, is refused: 415',
-    async (type) => {
-      const running = await start();
-      const init = { method: 'POST', headers: { 'content-type': type }, body: '{"bom":true}' };
-      expect((await running.send('/sandbox/api/set', init)).status).toBe(415);
-      expect(running.sandbox.faults.bom).toBe(false);
-    },
-  );
+  it('a body of another type, which any website can send, is refused: 415', async ({ running }) => {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+      body: '{"bom":true}',
+    };
+    expect((await running.send('/sandbox/api/set', init)).status).toBe(415);
+    expect(running.sandbox.faults.bom).toBe(false);
+  });
 
   it('/health answers, and neither it nor the API is among the requests', async ({ running }) => {
     expect((await running.get('/health')).body).toEqual({ status: 'ok' });
@@ -254,48 +221,40 @@ describe('the JSON API of a running sandbox', () => {
   });
 });
 
-describe('sandbox.data', () => {
-  it('setSupportedUntil moves the end of support, which ends by the clock, or takes support away', async () => {
-    const running = await start({ clock: () => NOW });
-    const { data, clock } = running.sandbox;
-    const code = running.code('unsupported');
-    const until = async () =>
-      at((await running.validate(code)).body, 'data.purchase.supported_until');
-    data.setSupportedUntil(code, NOW + DAY);
-    clock.set(NOW + DAY - 1000);
-    expect(await until()).toBe('2027-01-02T00:00:00Z');
-    clock.advance(1000);
-    expect(await until()).toBeUndefined();
-    clock.set(NOW);
-    for (const none of [undefined, null]) {
-      data.setSupportedUntil(code, NOW + DAY);
-      data.setSupportedUntil(code, none);
-      expect(await until()).toBeUndefined();
-    }
-    expect(() => data.setSupportedUntil(code, 'soon')).toThrow('supported_until: this is no date');
-  });
+it('setSupportedUntil moves the end of support, which ends by the clock, or takes support away', async () => {
+  const running = await start({ clock: () => NOW });
+  const { data, clock } = running.sandbox;
+  const code = running.code('unsupported');
+  const until = async () =>
+    at((await running.validate(code)).body, 'data.purchase.supported_until');
+  data.setSupportedUntil(code, NOW + DAY);
+  clock.set(NOW + DAY - 1000);
+  expect(await until()).toBe('2027-01-02T00:00:00Z');
+  clock.advance(1000);
+  expect(await until()).toBeUndefined();
+  clock.set(NOW);
+  data.setSupportedUntil(code, null);
+  expect(await until()).toBeUndefined();
+  expect(() => data.setSupportedUntil(code, 'soon')).toThrow('supported_until: this is no date');
+});
 
-  it('deleteItem: out of the catalogue, still inside a purchase', async ({ running }) => {
-    running.sandbox.data.deleteItem(1042);
-    const key = `api_key=${running.apiKey}`;
-    const { body } = await running.get(`/api/items/item?${key}&item_id=1042`);
-    expect(body.msg).toBe('Item Not Found');
-    expect((await running.get(`/api/items/all?${key}`)).text).not.toContain('"id":1042,');
-    const purchase = await running.validate(running.code('supported'));
-    expect(at(purchase.body, 'data.purchase.item.id')).toBe(1042);
-  });
+it('a deleted item is out of the catalogue, and still inside a purchase', async ({ running }) => {
+  const path = `/api/items/item?api_key=${running.apiKey}&item_id=1044`;
+  expect((await running.get(path)).body.msg).toBe('Item Not Found');
+  const purchase = await running.validate(running.code('deleted-item'));
+  expect(at(purchase.body, 'data.purchase.item.id')).toBe(1044);
+});
 
-  it('revokeApiKey leaves no key that is accepted', async ({ running }) => {
-    running.sandbox.data.revokeApiKey('northlight');
-    for (const key of [running.apiKey, 'undefined']) {
-      expect((await running.get(`/api/account/details?api_key=${key}`)).status).toBe(401);
-    }
-  });
+it('revokeApiKey leaves no key that is accepted', async ({ running }) => {
+  running.sandbox.data.revokeApiKey('northlight');
+  for (const key of [running.apiKey, 'undefined']) {
+    expect((await running.get(`/api/account/details?api_key=${key}`)).status).toBe(401);
+  }
 });
 
 it.each([
-  ...['/callback', '', 'http://a.example/ b', 'http://a.example/\nSet-Cookie: x'],
-  ...['localhost:3000/callback', 'javascript:alert(1)', 'http:a.example/cb', 'http:///cb'],
+  ...['', 'localhost:3000/callback', 'javascript:alert(1)', 'http:///cb'],
+  ...['http://a.example/ b', 'http://a.example/\nSet-Cookie: x'],
 ])('sandbox.redirectUrl refuses %j', (url) => {
   const sandbox = createSandbox({ redirectUrl: 'HTTP://a.example/cb' });
   const assign = () => Object.assign(sandbox, { redirectUrl: url });
@@ -321,27 +280,20 @@ it('acceptLogin gives the callback URL of an app that has one, or names what is 
   expect(accept({ appId: 'x' })).toThrow('app_id: there is none');
 });
 
-describe('sandbox.codes', () => {
-  it('has every kind of purchase, under UUIDs that do not change, each with a sentence', () => {
-    const { codes } = createSandbox();
-    const kinds = 'supported support-over unsupported other-item extended other-workspace refunded';
-    expect(codes.map(({ kind }) => kind)).toEqual(expect.arrayContaining(kinds.split(' ')));
-    for (const { code, description } of codes) {
-      expect(code).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-      expect(description).toMatch(/^[A-Z].+\.$/);
-    }
-    expect(createSandbox().codes.map(({ code }) => code)).toEqual(codes.map(({ code }) => code));
-  });
-
-  it('tells the truth of what has become of a purchase', () => {
-    const sandbox = createSandbox();
-    const said = (kind: string) => sandbox.codes.find((code) => code.kind === kind)?.description;
-    expect(said('deleted-item')).toMatch(/^Valid, with support until .+; its item has left/);
-    sandbox.data.refundPurchase(CODE);
-    expect(said('supported')).toBe('Was refunded: the service calls it invalid.');
-    sandbox.data.addPurchase({ item_id: 1061 });
-    expect(said('added')).toContain('invalid under the first one’s key');
-  });
+it('sandbox.codes has every kind of purchase, under UUIDs that do not change, and what became of it', () => {
+  const sandbox = createSandbox();
+  const { codes } = sandbox;
+  const kinds = 'supported support-over unsupported other-item extended other-workspace refunded';
+  expect(codes.map(({ kind }) => kind)).toEqual(expect.arrayContaining(kinds.split(' ')));
+  for (const { code, description } of codes) {
+    expect(code).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(description).toMatch(/^[A-Z].+\.$/);
+  }
+  expect(createSandbox().codes.map(({ code }) => code)).toEqual(codes.map(({ code }) => code));
+  const said = (kind: string) => sandbox.codes.find((code) => code.kind === kind)?.description;
+  expect(said('deleted-item')).toMatch(/^Valid, with support until .+; its item has left/);
+  sandbox.data.addPurchase({ item_id: 1061 });
+  expect(said('added')).toContain('invalid under the first one’s key');
 });
 
 describe('deterministic: true', () => {
@@ -369,24 +321,23 @@ describe('deterministic: true', () => {
   });
 });
 
-it.each<[string, (text: string) => object]>([
-  ['app_id', (app_id) => ({ apps: [{ app_id, app_secret: 's', name: 'n' }] })],
-  ['app_secret', (app_secret) => ({ apps: [{ app_id: '1', app_secret, name: 'n' }] })],
-  ['name', (name) => ({ apps: [{ app_id: '1', app_secret: 's', name }] })],
-  ['api_key', (api_key) => ({ workspaces: [{ ...createSandbox().data.workspaces[0], api_key }] })],
-  [
-    'purchase_code',
-    (purchase_code) => ({ purchases: [{ ...createSandbox().data.purchases[0], purchase_code }] }),
-  ],
-])('a control character in %s is refused, in a seed and in a state file', (field, seedOf) => {
-  for (const text of ['1\nNODE_OPTIONS=--inspect', '\x1b[2J', 'a\x9b']) {
-    const named = `${field}: expected text without control characters`;
-    expect(() => createSandbox({ seed: seedOf(text) })).toThrow(named);
-    const state = newPath('state.json');
-    writeFileSync(state, JSON.stringify({ seed: seedOf(text) }));
-    expect(() => createSandbox({ state })).toThrow(named);
+it('a control character in what is printed is refused, in a seed and in a state file', () => {
+  const { workspaces, purchases, apps } = createSandbox().data;
+  for (const text of ['1\nNODE_OPTIONS=--inspect', 'a\x9b']) {
+    for (const [field, seed] of [
+      ['app_secret', { apps: [{ ...apps[0], app_secret: text }] }],
+      ['api_key', { workspaces: [{ ...workspaces[0], api_key: text }] }],
+      ['purchase_code', { purchases: [{ ...purchases[0], purchase_code: text }] }],
+    ] as [string, object][]) {
+      const named = `${field}: expected text without control characters`;
+      expect(() => createSandbox({ seed })).toThrow(named);
+      const state = newPath('state.json');
+      writeFileSync(state, JSON.stringify({ seed }));
+      expect(() => createSandbox({ state })).toThrow(named);
+    }
   }
-  expect(() => createSandbox({ seed: seedOf('plain — ünïcode') })).not.toThrow();
+  const name = 'plain — ünïcode';
+  expect(() => createSandbox({ seed: { apps: [{ ...apps[0], name }] } as never })).not.toThrow();
 });
 
 describe('a seed', () => {

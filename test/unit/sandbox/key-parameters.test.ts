@@ -24,22 +24,16 @@ it('validation reads its parameters from a form, a multipart body, JSON or the q
 });
 
 describe('a parameter that is', () => {
-  it.each(['', ' ', '\t \n'])('blank (%j) is missing: 400', async (code) => {
-    const { status, body } = await running.validate(code);
+  it('blank is missing: 400; blanks around it are trimmed', async () => {
+    expect((await running.validate(`  ${running.code('supported')}\n`)).status).toBe(200);
+    const { status, body } = await running.validate('\t \n');
     expect(status).toBe(400);
     expect(body).toEqual({ status: 'error', msg: 'The purchase code field is required.' });
   });
 
-  it('surrounded by blanks is trimmed', async () => {
-    const { status } = await running.validate(`  ${running.code('supported')}\n`);
-    expect(status).toBe(200);
-  });
-
   it.each([
     [123, 'The purchase code must be a string.'],
-    [['a'], 'The purchase code must be a string.'],
     [{ a: 1 }, 'The purchase code must be a string.'],
-    [true, 'The purchase code must be a string.'],
     [null, 'The purchase code field is required.'],
   ])('%j in JSON is refused: 400', async (purchase_code, msg) => {
     const { apiKey: api_key } = running;
@@ -68,29 +62,24 @@ describe('a parameter that is', () => {
     }
   });
 
-  it.each(['abc', '1042.5', '-', '--1', '0x412', '1e3', '1042;'])(
-    'item_id %s is no integer: 400, with none of the documented messages',
-    async (id) => {
-      const path = `/api/items/item?api_key=${running.apiKey}&item_id=${encodeURIComponent(id)}`;
-      const { status, body } = await running.get(path);
-      expect([status, body.msg]).toEqual([400, 'The item id must be an integer.']);
-    },
-  );
-
-  it.each(['-1042', '0', '99999999999999999999'])('item_id %s is of no item: 404', async (id) => {
-    const path = `/api/items/item?api_key=${running.apiKey}&item_id=${id}`;
-    const { status, body } = await running.get(path);
-    expect([status, body.msg]).toEqual([404, 'Item Not Found']);
+  it.each([
+    ['abc', 400, 'The item id must be an integer.'],
+    ['1042.5', 400, 'The item id must be an integer.'],
+    ['-1042', 404, 'Item Not Found'],
+    ['99999999999999999999', 404, 'Item Not Found'],
+  ])('item_id %s: %i %s', async (id, ...expected) => {
+    const { status, body } = await running.get(
+      `/api/items/item?api_key=${running.apiKey}&item_id=${id}`,
+    );
+    expect([status, body.msg]).toEqual(expected);
   });
 });
 
 describe('a request nobody can read', () => {
   it.each([
     ['application/json', '{"api_key":"7d1f0c9a', 400],
-    ['application/json', '"a string"', 400],
     ['application/json', `{"pad":"${'x'.repeat(200_000)}"}`, 413],
     ['application/x-www-form-urlencoded; charset=koi8-r', 'api_key=x', 415],
-    ['multipart/form-data', 'no boundary', 400],
     ['multipart/form-data; boundary=b', '--b\r\n7d1f0c9a', 400],
   ])('%s %.12s…: %i in its own style, without stack or body', async (type, body, status) => {
     const headers = { 'content-type': type };
@@ -110,10 +99,8 @@ describe('a request nobody can read', () => {
   const NO_ENDPOINT = 'There is no such endpoint.';
   it.each([
     ['POST', '/api/account/details', 405, 'GET', { status: 'error', msg: GET_ONLY }],
-    ['DELETE', '/api/items/all', 405, 'GET', { status: 'error', msg: GET_ONLY }],
     ['GET', PATH, 405, 'POST', { status: 'error', msg: GET_ONLY.replace('GET', 'POST') }],
     ['PUT', '/api/get_user_info', 405, 'GET', { error: true, message: GET_ONLY }],
-    ['POST', '/api/oauth', 405, 'GET', { error: true, message: GET_ONLY }],
     ['GET', '/api/items/foo', 404, null, { status: 'error', msg: NO_ENDPOINT }],
     ['POST', '/api/foo', 404, null, { error: true, message: NO_ENDPOINT }],
   ])('%s %s: %i, Allow: %s, %j', async (method, path, expected, allow, json) => {
@@ -121,9 +108,12 @@ describe('a request nobody can read', () => {
     expect([status, headers.get('allow'), body]).toEqual([expected, allow, json]);
   });
 
-  it.each(['/nothing', '/preview/1', '/preview/%E0%A4%A'])('%s: a page, no stack', async (path) => {
+  it.each([
+    ['/nothing', 404],
+    ['/preview/%E0%A4%A', 400],
+  ])('%s: a page with HTTP %i, no stack', async (path, expected) => {
     const { status, text } = await running.get(path);
-    expect([400, 404]).toContain(status);
+    expect([status, text]).toEqual([expected, expect.stringContaining('<h1>That did not work')]);
     expect(text).not.toMatch(/node_modules|URIError/);
   });
 });

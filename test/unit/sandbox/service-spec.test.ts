@@ -2,7 +2,12 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { expectDocumented } from '../openapi/support.js';
 import {
   at,
+  attemptOn,
+  authKeyOf,
+  Browser,
+  CALLBACK,
   exchange,
+  infoBehind,
   infoOf,
   type Json,
   NOW,
@@ -13,6 +18,8 @@ import {
   start,
   userInfo,
 } from './support.js';
+
+// One test for each sentence of the service's specification. What it leaves "not shown" is in the other files.
 
 const HOUR = 3_600_000;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
@@ -150,6 +157,7 @@ describe('Purchase', () => {
     const sold = { purchase_code: running.code('supported'), downloaded: true };
     expect(found).toMatchObject({ ...sold, item: await item(1042) });
     expect(Date.parse(String(at(found, 'supported_until')))).toBeGreaterThan(NOW);
+    expect(Date.parse(String(at(found, 'date')))).toBeLessThan(NOW);
     expect(await purchase('extended')).toMatchObject({ license_type: 'Extended' });
     expect(await purchase('unsupported')).toMatchObject({ downloaded: false });
     // As documented in OpenAPI are also the answers to all other codes.
@@ -206,6 +214,8 @@ describe('States and transitions', () => {
     running.sandbox.clock.advance(1);
     const message = 'Bad Request, expired access_token';
     expect((await userInfo(running, token)).body).toEqual({ error: true, message });
+    const next = await newToken(running);
+    expect((await userInfo(running, next)).body).toHaveProperty('user_info');
   });
 
   it('an auth_key is not spent by wrong fields nor by another app', async () => {
@@ -233,21 +243,17 @@ describe('States and transitions', () => {
     }
   });
 
-  it('an access_token can be missing, revoked, its user gone; others stay valid', async () => {
-    const revoked = await newToken(running, '3001');
-    const [newer, orphan] = [await newToken(running, '3001'), await newToken(running, '3002')];
-    expect(newer).not.toBe(revoked);
-    running.sandbox.data.revokeToken(revoked);
-    running.sandbox.data.removeUser('3002');
-    for (const query of ['', '?access_token=', '?access_token=nope', `?access_token=${revoked}`]) {
+  it('an access_token that was not issued is refused; others stay valid', async () => {
+    const [older, newer] = [await newToken(running, '3001'), await newToken(running, '3001')];
+    expect(newer).not.toBe(older);
+    for (const query of ['', '?access_token=', '?access_token=nope']) {
       const { status, body } = await running.get(`/api/get_user_info${query}`);
       expect(status).toBe(200);
       expect(body).toEqual({ error: true, message: 'Bad Request, invalid access_token' });
     }
-    expect((await userInfo(running, newer)).body).toHaveProperty('user_info');
-    // Seen, but not documented.
-    delete running.watch.onAnswer;
-    expect((await userInfo(running, orphan)).text).toBe('[]');
+    for (const token of [older, newer]) {
+      expect((await userInfo(running, token)).body).toHaveProperty('user_info');
+    }
   });
 });
 
@@ -299,17 +305,48 @@ describe('Endpoints of the key API', () => {
   });
 });
 
-it('POST /api/authorize takes a form, and neither JSON nor a query', async () => {
-  const auth_key = newAuthKey(running);
-  const fields = { app_id: running.appId, app_secret: running.appSecret, auth_key };
-  const json = await running.postJson('/api/authorize', fields);
-  expect(json.body).toEqual({ error: true, message: 'Bad Request, invalid app_id' });
-  const query = await running.post(`/api/authorize?${new URLSearchParams(fields)}`, {});
-  expect(query.body.error).toBe(true);
-  expect((await running.get(`/api/authorize?${new URLSearchParams(fields)}`)).status).toBe(405);
-  const { status, headers } = await exchange(running, auth_key);
-  expect(status).toBe(200);
-  expect(headers.get('content-type')).toContain('application/json');
+describe('Endpoints of the login API', () => {
+  it('GET /api/oauth shows a login and a consent page at every visit; acceptance leads to the redirect URL with auth_key', async () => {
+    const browser = new Browser(running.authUrl);
+    for (const [userId, name] of [
+      ['3002', 'Tomás Aguilar Ibáñez'],
+      ['3001', 'Mira Solheim'],
+    ] as const) {
+      const login = await browser.visit(`/api/oauth?app_id=${running.appId}`);
+      expect(login.text).toContain('Choose a test user');
+      const attempt = attemptOn(login.text);
+      const chosen = await browser.submit('/sandbox/login', { attempt, user_id: userId });
+      const consent = await browser.visit(chosen.location);
+      expect(consent.text).toContain('Northlight Studio wants to know who you are');
+      expect(consent.text).toContain(name);
+      const accepted = { attempt, decision: 'accept' };
+      const { status, location } = await browser.submit('/sandbox/consent', accepted);
+      expect(status).toBe(303);
+      expect(location).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
+      expect(await infoBehind(running, location)).toMatchObject({ user_id: userId });
+    }
+  });
+
+  it('an app that is registered gets an app_id and an app_secret, with which it logs users in', async () => {
+    const { data } = running.sandbox;
+    const { app_id, app_secret } = data.addApp({ name: 'Mine', redirect_url: CALLBACK });
+    const auth_key = authKeyOf(running.sandbox.acceptLogin('3001', { appId: app_id }));
+    const { body } = await exchange(running, auth_key, { app_id, app_secret });
+    expect(body).toEqual({ access_token: expect.any(String) });
+  });
+
+  it('POST /api/authorize takes a form, and neither JSON nor a query', async () => {
+    const auth_key = newAuthKey(running);
+    const fields = { app_id: running.appId, app_secret: running.appSecret, auth_key };
+    const json = await running.postJson('/api/authorize', fields);
+    expect(json.body).toEqual({ error: true, message: 'Bad Request, invalid app_id' });
+    const query = await running.post(`/api/authorize?${new URLSearchParams(fields)}`, {});
+    expect(query.body.error).toBe(true);
+    expect((await running.get(`/api/authorize?${new URLSearchParams(fields)}`)).status).toBe(405);
+    const { status, headers } = await exchange(running, auth_key);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toContain('application/json');
+  });
 });
 
 describe('Errors of the key API', () => {
