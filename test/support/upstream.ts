@@ -46,8 +46,3 @@ export function json(res: ServerResponse, value: unknown, status = 200, headers 
   res.writeHead(status, { 'content-type': 'application/json', ...headers });
   res.end(JSON.stringify(value));
 }
-
-export function page(res: ServerResponse, status = 200, headers = {}): void {
-  res.writeHead(status, { 'content-type': 'text/html', ...headers });
-  res.end('<!DOCTYPE html><html><body>Maintenance</body></html>');
-}
