@@ -54,8 +54,8 @@ export interface PendingLogin {
 export interface LoginState {
   /** The newest last. */
   readonly attempts: readonly LoginAttempt[];
-  /** `keys`: hashes of the auth_keys that came without an attempt. */
-  readonly mark?: { readonly at: number; readonly keys: readonly string[] } | undefined;
+  /** `keys`: short hashes of the auth_keys that came without an attempt, one after another. */
+  readonly mark?: { readonly at: number; readonly keys: string } | undefined;
   readonly pending?: PendingLogin | undefined;
 }
 
@@ -65,25 +65,28 @@ export const randomId = (): string => randomBytes(16).toString('base64url');
 /** Whether a text has the form of {@link randomId}. */
 export const isRandomId = (text: string): boolean => /^[\w-]{22}$/.test(text);
 
+/** Of the hash of an auth_key. A false match only refuses a login, in a marked browser, once in millions. */
+const HASH_LENGTH = 5;
 /** With more auth_keys than a mark remembers, the visitor is asked all the same. The bound keeps the cookie small. */
-const MAX_EARLY_KEYS = 4;
+const MAX_EARLY_KEYS = 30;
 /** In milliseconds. Seldom, so that a loop of callbacks does not overwrite what a concurrent request saves. */
 const MARK_RENEWAL = 60_000;
 
-const earlyKey = (authKey: string): string => hash('sha256', authKey, 'base64url').slice(0, 11);
-
-/** The mark after a callback without an attempt; the same one if nothing has to be saved. */
-export function markFor({ mark }: LoginState, authKey: string, now: number): LoginState['mark'] {
-  const keys = mark?.keys ?? [];
-  const key = earlyKey(authKey);
-  const isKept = keys.includes(key) || keys.length >= MAX_EARLY_KEYS;
-  if (mark !== undefined && isKept && now - mark.at < MARK_RENEWAL) return mark;
-  return { at: now, keys: isKept ? keys : [...keys, key] };
-}
+const earlyKey = (authKey: string): string =>
+  hash('sha256', authKey, 'base64url').slice(0, HASH_LENGTH);
 
 /** Whether the auth_key came to this browser before, without an attempt. */
 export const isEarly = ({ mark }: LoginState, authKey: string): boolean =>
   mark?.keys.includes(earlyKey(authKey)) === true;
+
+/** The mark after a callback without an attempt; the same one if nothing has to be saved. */
+export function markFor(state: LoginState, authKey: string, now: number): LoginState['mark'] {
+  const { mark } = state;
+  const keys = mark?.keys ?? '';
+  const isFull = keys.length >= MAX_EARLY_KEYS * HASH_LENGTH;
+  if (!isFull && !isEarly(state, authKey)) return { at: now, keys: keys + earlyKey(authKey) };
+  return mark && now - mark.at < MARK_RENEWAL ? mark : { at: now, keys };
+}
 
 /** Where the state of a browser is stored. */
 export interface StateStorage {
@@ -161,10 +164,11 @@ export function statesInCookie(secrets: readonly string[], scope: string): State
       const res = requiredResponse(req);
       const name = nameFor(req);
       if (isEmpty(state)) return clearCookie(req, res, name);
-      const value = shorterAndShorter(state)
-        .map((it) => sealText(keys[0] as Buffer, scope, JSON.stringify(it)))
-        .find((it) => cookieLine(req, name, it, LOGIN_LIFETIME).length <= MAX_COOKIE_LINE);
-      if (value !== undefined) return setCookie(req, res, name, value, LOGIN_LIFETIME);
+      for (const it of shorterAndShorter(state)) {
+        const value = sealText(keys[0] as Buffer, scope, JSON.stringify(it));
+        const { length } = cookieLine(req, name, value, LOGIN_LIFETIME);
+        if (length <= MAX_COOKIE_LINE) return setCookie(req, res, name, value, LOGIN_LIFETIME);
+      }
       throw new Error(
         'MarketplaceStrategy: this login waits for "Continue", and its access_token is too long for a cookie; use loginAttempts: \'session\'',
       );
@@ -172,21 +176,21 @@ export function statesInCookie(secrets: readonly string[], scope: string): State
   };
 }
 
-/** The state, and what can be left of it in a cookie. Without its keys, a mark still asks. */
-function shorterAndShorter(state: LoginState): LoginState[] {
-  const { attempts, mark, pending } = state;
-  const withoutPaths = attempts.map((attempt) => ({ ...attempt, to: undefined }));
-  return [
-    state,
-    { ...state, attempts: [...withoutPaths.slice(0, -1), ...attempts.slice(-1)] },
-    { ...state, attempts: withoutPaths },
-    { attempts: [], mark, pending },
-    {
-      attempts: [],
-      mark: mark && { ...mark, keys: [] },
-      pending: pending && { ...pending, to: undefined },
-    },
-  ];
+/**
+ * The state, and what can be left of it in a cookie. These go one after another: the paths of the attempts and the attempts,
+ * the oldest first; the path of the login that waits; the early auth_keys. Without them, a mark still asks.
+ */
+function* shorterAndShorter({ attempts, mark, pending }: LoginState): Generator<LoginState> {
+  const withoutPath = <T>(it: T): T => ({ ...it, to: undefined });
+  const bare = attempts.map(withoutPath);
+  const count = attempts.length;
+  for (let i = 0; i < count; i++) {
+    yield { attempts: [...bare.slice(0, i), ...attempts.slice(i)], mark, pending };
+  }
+  for (let i = 0; i <= count; i++) yield { attempts: bare.slice(i), mark, pending };
+  const waiting = pending && withoutPath(pending);
+  yield { attempts: [], mark, pending: waiting };
+  yield { attempts: [], mark: mark && { ...mark, keys: '' }, pending: waiting };
 }
 
 /** How long a claim is remembered, in milliseconds. The service refuses a used auth_key for ever. */

@@ -341,10 +341,7 @@ async function exchange(request: StrategyRequest, authKey: string) {
   return asked.catch(throwAsFailure);
 }
 
-/**
- * Takes an attempt from the browser, for a single use: the newest, because the service accepts only the newest
- * auth_key of a user.
- */
+/** Takes an attempt from the browser, for a single use: the newest, because visitors go on where they were last. */
 async function takeAttempt(request: StrategyRequest): Promise<LoginAttempt | undefined> {
   for (;;) {
     const attempt = attemptsOf(request).at(-1);
@@ -363,8 +360,7 @@ async function answerConfirmation(
 ): Promise<Outcome> {
   const { setup, req, state } = request;
   const { pending } = state;
-  // An old cookie can still have an answered one.
-  if (pending?.id !== id || setup.claims.has(id)) return endWithoutLogin(request);
+  if (pending?.id !== id) return endWithoutLogin(request);
   if (answer === undefined) {
     await sendPage(req, pending, setup.renderConfirmation);
     return ['ask'];
