@@ -94,10 +94,9 @@ export function withLogIn(
 ): void {
   const original = req.logIn as (...args: unknown[]) => unknown;
   let isCalled = false;
-  let hasEnded = false;
-  const endOnce = (error?: unknown): void => {
-    if (!hasEnded) onEnd(error);
-    hasEnded = true;
+  let end = (error?: unknown): void => {
+    end = () => {};
+    onEnd(error);
   };
   const logIn = (...args: unknown[]): unknown => {
     const done = args.at(-1);
@@ -107,38 +106,36 @@ export function withLogIn(
     const restore = replaceSession(req);
     return original.call(req, ...args.slice(0, -1), (error?: unknown) => {
       restore();
-      endOnce(error);
+      end(error);
       done(error);
     });
   };
   Object.assign(req, { logIn, login: logIn });
   succeed();
-  if (!isCalled) endOnce();
+  if (!isCalled) end();
 }
 
 /**
- * Replaces `req.session` by a copy whose methods take callbacks and have a deadline: passport calls `regenerate` and
- * `save` with callbacks, and waits without a limit. A copy, because iron-session's own methods cannot be replaced.
+ * Replaces `req.session` by an object derived from it whose methods take callbacks and have a deadline: passport calls
+ * `regenerate` and `save` with callbacks, and waits without a limit. iron-session's own methods cannot be replaced.
  * @returns a function that puts the session back.
  */
 function replaceSession(req: Request): () => void {
-  const before = sessionOf(req);
-  if (before === undefined || !isReplaceable(req)) return () => {};
-  let session = before;
-  const setSession = (it: Session): void => void Object.assign(req, { session: it });
-  const copyOf = (real: Session): Session =>
-    Object.create(Object.getPrototypeOf(real), {
-      ...Object.getOwnPropertyDescriptors(real),
+  let session = sessionOf(req);
+  if (session === undefined || !isReplaceable(req)) return () => {};
+  const setSession = (it: unknown): void => void Object.assign(req, { session: it });
+  const derivedFrom = (real: Session): Session =>
+    Object.create(real, {
       regenerate: methodOf(req, async () => {
         setSession(real);
         if (typeof real.regenerate === 'function') await callSession(real, 'regenerate');
         else for (const key of Object.keys(real)) delete real[key];
         session = sessionOf(req) ?? real;
-        setSession(copyOf(session));
+        setSession(derivedFrom(session));
       }),
       save: methodOf(req, () => callSession(Object.assign(real, sessionOf(req)), 'save')),
     });
-  setSession(copyOf(before));
+  setSession(derivedFrom(session));
   return () => setSession(session);
 }
 

@@ -143,12 +143,14 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   }
 }
 
-/** How a request ends. A thrown {@link Failure} ends it with passport's `fail`, any other error with `error`. */
+/** How a request ends. A thrown {@link Failure} becomes passport's `fail`, any other error `error`. */
 type Outcome =
   | [type: 'redirect', url: string]
   | [type: 'success', user: Express.User, info: object]
   | [type: 'pass']
-  | [type: 'ask'];
+  | [type: 'ask']
+  | [type: 'fail', challenge: object, status: number]
+  | [type: 'error', error: object];
 
 /** One request to the strategy. */
 interface StrategyRequest {
@@ -162,42 +164,37 @@ interface StrategyRequest {
 
 /** Handles a request, and calls one of passport's functions on its strategy. */
 async function run(request: StrategyRequest): Promise<void> {
-  const { strategy, req, options } = request;
-  const res = responseOf(req);
+  const { strategy, req } = request;
   try {
-    if (res !== undefined) noStore(res);
-    const [type, ...args] = await handle(request);
-    const end = (): void => (strategy[type as 'success'] as (...args: unknown[]) => void)(...args);
+    const [type, ...args] = await handle(request).catch((error) => failed(request, error));
+    if (type === 'redirect' || type === 'pass' || type === 'ask') report(type);
+    if (type === 'ask') return;
+    const end = (): void => (strategy[type] as (...args: unknown[]) => void)(...args);
     if (type === 'success') {
       withLogIn(req, end, (error) => report(error ? 'error' : 'success', error));
-      return;
-    }
-    report(type);
-    if (type !== 'ask') end();
-  } catch (error) {
-    fail(error);
+    } else end();
+  } catch (thrown) {
+    // By the app's callback.
+    handleThrown(req, responseOf(req), thrown);
   }
+}
 
-  function fail(error: unknown): void {
-    try {
-      if (res !== undefined) refuseWith(res, error);
-      const isFailure = error instanceof Failure;
-      report(isFailure ? 'fail' : 'error', error);
-      // Passport's own error for `failWithError` says only "Unauthorized".
-      if (!isFailure || (options.failWithError && !options.failureRedirect)) {
-        strategy.error(asError(error));
-      } else strategy.fail(error.challenge, error.status);
-    } catch (thrown) {
-      // Of the app's callback.
-      if (error instanceof Failure) fail(thrown);
-      else handleThrown(req, res, thrown);
-    }
-  }
+/** How a request ends that has failed. */
+function failed({ req, options }: StrategyRequest, error: unknown): Outcome {
+  const res = responseOf(req);
+  if (res !== undefined) refuseWith(res, error);
+  const isFailure = error instanceof Failure;
+  report(isFailure ? 'fail' : 'error', error);
+  // Passport's own error for `failWithError` says only "Unauthorized".
+  const isError = !isFailure || (options.failWithError && !options.failureRedirect);
+  return isError ? ['error', asError(error)] : ['fail', error.challenge, error.status];
 }
 
 /** Ends in {@link start}, {@link callback} or {@link answerConfirmation}, by the query. */
 async function handle(request: StrategyRequest): Promise<Outcome> {
   const { setup, req } = request;
+  const res = responseOf(req);
+  if (res !== undefined) noStore(res);
   // Test helpers give no method, and some no headers.
   const { method = 'GET' } = req;
   req.headers ??= {};
