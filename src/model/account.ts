@@ -54,27 +54,24 @@ export interface AccountProfile {
 /** Only `username` is essential: no route depends on more. */
 export const accountSchema = f.record<Account>({
   name: f.section<Account['name']>({
-    firstname: f.about(f.text, { examples: ['Ida'] }),
-    lastname: f.about(f.text, { examples: ['Northlight'] }),
-    full_name: f.about(f.text, { examples: ['Ida Northlight'] }),
+    firstname: f.text('Ida'),
+    lastname: f.text('Northlight'),
+    full_name: f.text('Ida Northlight'),
   }),
-  username: f.about(f.textId, { examples: ['northlight'] }),
-  email: f.about(f.text, { examples: ['ida@shop.example'], description: 'Personal data.' }),
-  balance: f.about(f.number, { examples: [1289.5], description: 'In units of `currency`.' }),
-  currency: f.about(f.text, { examples: ['USD'], description: 'A currency code.' }),
+  username: f.textId('northlight'),
+  email: f.text('ida@shop.example'),
+  balance: f.number(1289.5),
+  currency: f.text('USD'),
   profile: f.section<AccountProfile>({
-    heading: f.optional(f.text),
-    description: f.optional(f.about(f.text, { description: 'Can be HTML.' })),
+    heading: f.optional(f.text()),
+    description: f.optional(f.text()),
     contact: f.section<AccountProfile['contact']>({
-      email: f.optional(f.about(f.text, { examples: ['hello@shop.example'] })),
+      email: f.optional(f.text('hello@shop.example')),
     }),
     social_links: f.optional(
-      f.about(f.textMap, {
-        examples: [{ facebook: 'https://facebook.example/shop', x: 'https://x.example/shop' }],
-        description: 'From the name of a network to a link: an open list.',
-      }),
+      f.textMap({ facebook: 'https://facebook.example/shop', x: 'https://x.example/shop' }),
     ),
-    media: f.section<AccountProfile['media']>({ avatar: f.url, cover: f.url }),
+    media: f.section<AccountProfile['media']>({ avatar: f.url(), cover: f.url() }),
   }),
-  registered_at: f.about(f.timestamp, { examples: ['2016-05-11T08:00:00Z'] }),
+  registered_at: f.timestamp('2016-05-11T08:00:00Z'),
 });

@@ -84,7 +84,6 @@ const error = (kind: KindName): KindName => kind;
 
 /** What the OpenAPI document says about a field besides its type. */
 interface FieldInfo {
-  readonly description?: string;
   readonly examples?: readonly unknown[];
   readonly format?: 'uri' | 'date' | 'date-time';
   readonly pattern?: string;
@@ -95,45 +94,49 @@ interface FieldInfo {
 /** The {@link FieldInfo} of fields. */
 export const fieldInfo = z.registry<FieldInfo>();
 
-/** A copy of a schema that the OpenAPI document says more about. */
-export function about<S extends z.ZodMiniType>(schema: S, info: FieldInfo): S {
-  const copy = schema.clone();
-  fieldInfo.add(copy, { ...fieldInfo.get(schema), ...info });
-  return copy;
-}
+/** Makes the function that gives the schema of a field, with examples. */
+const field =
+  <S extends z.ZodMiniType>(schema: S, info: FieldInfo = {}) =>
+  (...examples: z.output<S>[]): S => {
+    const copy = schema.clone();
+    fieldInfo.add(copy, examples.length > 0 ? { ...info, examples } : info);
+    return copy;
+  };
 
 /** Ids without a visible character would all look the same. */
 const VISIBLE = /[^\s\p{C}]/u;
-
-export const text = z.string(error('text'));
-export const requiredText = z.string(error('name'));
-/** An id or a secret that is documented as text; it cannot be blank. */
-export const textId = z.string(error('id')).check(z.refine((id) => VISIBLE.test(id), error('id')));
-/** An id that is documented as a whole number. */
-export const integerId = z.int(error('integerId'));
-export const flag = z.string(error('flag'));
-export const number = z.number(error('number'));
-export const boolean = z.boolean(error('boolean'));
-export const texts = z.array(text, error('list'));
-export const textMap = z.record(z.string(), text, error('map'));
-export const url = about(text, { format: 'uri' });
-/** A URL of a user, or an empty string. */
-export const urlOrEmpty = about(url, { canBeBlank: true });
-export const urls = z.array(url, error('list'));
 /** The usual form. Parsing it would be a tenth of the cost of a call, and more of that of a long list. */
 const USUAL = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
 const isTimestamp = (sent: string): boolean =>
   USUAL.test(sent) || parseTimestamp(sent) !== undefined;
+
+/** A string of this kind that meets a condition. */
+const stringThat = (isValid: (sent: string) => boolean, kind: KindName) =>
+  z.string(error(kind)).check(z.refine(isValid, error(kind)));
+const plainText = z.string(error('text'));
+
+export const text = field(plainText);
+export const requiredText = field(z.string(error('name')));
+/** An id or a secret that is documented as text; it cannot be blank. */
+export const textId = field(stringThat((id) => VISIBLE.test(id), 'id'));
+/** An id that is documented as a whole number. */
+export const integerId = field(z.int(error('integerId')));
+/** Three numbers with dots. */
+export const version = field(plainText, { pattern: '^\\d+\\.\\d+\\.\\d+$' });
+export const flag = field(z.string(error('flag')));
+export const number = field(z.number(error('number')));
+export const boolean = field(z.boolean(error('boolean')));
+export const texts = field(z.array(plainText, error('list')));
+export const textMap = field(z.record(z.string(), plainText, error('map')));
+export const url = field(plainText, { format: 'uri' });
+/** A URL of a user, or an empty string. */
+export const urlOrEmpty = field(plainText, { format: 'uri', canBeBlank: true });
+export const urls = field(z.array(url(), error('list')));
 /** ISO 8601. */
-export const timestamp = about(
-  z.string(error('timestamp')).check(z.refine(isTimestamp, error('timestamp'))),
-  { format: 'date-time' },
-);
+export const timestamp = field(stringThat(isTimestamp, 'timestamp'), { format: 'date-time' });
 /** A day of a user, or an empty string. */
-export const dateOrEmpty = about(
-  z
-    .string(error('date'))
-    .check(z.refine((sent) => sent === '' || isTimestamp(sent), error('date'))),
+export const dateOrEmpty = field(
+  stringThat((sent) => sent === '' || isTimestamp(sent), 'date'),
   { format: 'date', canBeBlank: true },
 );
 export const optional = z.optional;

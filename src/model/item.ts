@@ -57,36 +57,30 @@ export interface ItemPrice {
 }
 
 const fields = {
-  id: f.about(f.integerId, { examples: [1042] }),
-  name: f.about(f.requiredText, { examples: ['Fjord Light'] }),
-  description: f.optional(f.about(f.text, { description: 'HTML on many deployments.' })),
-  category: f.optional(f.about(f.text, { examples: ['Photos'] })),
-  sub_category: f.optional(f.text),
-  options: f.optional(f.about(f.texts, { examples: [['JPG']] })),
-  version: f.optional(
-    f.about(f.text, {
-      examples: ['2.3.1'],
-      pattern: '^\\d+\\.\\d+\\.\\d+$',
-      description: 'The version of the item: three numbers with dots.',
-    }),
-  ),
-  demo_link: f.optional(f.url),
-  tags: f.optional(f.about(f.texts, { examples: [['light', 'winter']] })),
+  id: f.integerId(1042),
+  name: f.requiredText('Fjord Light'),
+  description: f.optional(f.text()),
+  category: f.optional(f.text('Photos')),
+  sub_category: f.optional(f.text()),
+  options: f.optional(f.texts(['JPG'])),
+  version: f.optional(f.version('2.3.1')),
+  demo_link: f.optional(f.url()),
+  tags: f.optional(f.texts(['light', 'winter'])),
   media: f.section<ItemMedia>({
-    thumbnail: f.url,
-    preview_image: f.optional(f.about(f.url, { description: 'Absent for audio items.' })),
-    preview_video: f.optional(f.about(f.url, { description: 'Only for video items.' })),
-    preview_audio: f.optional(f.about(f.url, { description: 'Only for audio items.' })),
-    screenshots: f.optional(f.about(f.urls, { description: 'Only if the item has screenshots.' })),
+    thumbnail: f.url(),
+    preview_image: f.optional(f.url()),
+    preview_video: f.optional(f.url()),
+    preview_audio: f.optional(f.url()),
+    screenshots: f.optional(f.urls()),
   }),
   price: f.optional(
     f.optionalObject<ItemPrice>({
-      regular: f.optional(f.about(f.number, { examples: [24] })),
-      extended: f.optional(f.about(f.number, { examples: [180] })),
+      regular: f.optional(f.number(24)),
+      extended: f.optional(f.number(180)),
     }),
   ),
-  currency: f.optional(f.about(f.text, { examples: ['USD'], description: 'A currency code.' })),
-  published_at: f.optional(f.timestamp),
+  currency: f.optional(f.text('USD')),
+  published_at: f.optional(f.timestamp()),
 };
 
 /** An item of the catalogue. Its `name` is essential too, because an item without one cannot be shown. */
@@ -96,7 +90,7 @@ export const itemSchema = f.record<Item>(fields);
  * An item inside a purchase. Only its `id` is essential, because guards compare it; a missing name must not
  * cost a customer the download.
  */
-export const purchasedItemSchema = f.record<Item>({ ...fields, name: f.text });
+export const purchasedItemSchema = f.record<Item>({ ...fields, name: f.text() });
 
 /**
  * Parses an item's id: a whole number, or its digits as in a route parameter.

@@ -33,22 +33,14 @@ export interface Purchase {
 
 /** Only the code and the item's `id` are essential, because guards need no more. */
 export const purchaseSchema = f.record<Purchase>({
-  purchase_code: f.about(f.textId, { examples: ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10'] }),
-  license_type: f.about(f.text, {
-    examples: ['Regular', 'Extended'],
-    description: 'A label. Its allowed values are not shown.',
-  }),
-  price: f.about(f.number, { examples: [24], description: 'In units of `currency`.' }),
-  currency: f.about(f.text, { examples: ['USD'], description: 'A currency code.' }),
+  purchase_code: f.textId('6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10'),
+  license_type: f.text('Regular', 'Extended'),
+  price: f.number(24),
+  currency: f.text('USD'),
   item: purchasedItemSchema,
-  supported_until: f.optional(
-    f.about(f.timestamp, {
-      description:
-        'Absent when support is disabled or was not bought. It can be in the past: compare it with the current time.',
-    }),
-  ),
-  downloaded: f.boolean,
-  date: f.about(f.timestamp, { examples: ['2026-01-14T10:22:05Z'] }),
+  supported_until: f.optional(f.timestamp()),
+  downloaded: f.boolean(),
+  date: f.timestamp('2026-01-14T10:22:05Z'),
 });
 
 /** Zero-width characters, soft hyphens, joiners, direction marks, byte order marks. */

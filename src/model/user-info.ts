@@ -38,25 +38,18 @@ export interface UserInfo {
 
 /** Only `user_id` is essential, because a login needs no more. */
 export const userInfoSchema = f.record<UserInfo>({
-  user_id: f.about(f.textId, { examples: ['3001'] }),
-  user_name: f.about(f.text, { examples: ['mira.solheim'] }),
-  user_email: f.about(f.text, {
-    examples: ['mira@solheim.example'],
-    description: 'Not verified by the service.',
-  }),
-  user_firstname: f.optional(f.about(f.text, { examples: ['Mira'] })),
-  user_lastname: f.optional(f.about(f.text, { examples: ['Solheim'] })),
-  user_gender: f.optional(f.about(f.text, { description: 'Its allowed values are not shown.' })),
-  user_birthdate: f.optional(f.about(f.dateOrEmpty, { examples: ['1991-03-14'] })),
-  user_picture: f.optional(f.urlOrEmpty),
-  user_cover: f.optional(f.urlOrEmpty),
-  user_registered: f.optional(f.about(f.dateOrEmpty, { examples: ['2019-04-02'] })),
-  user_verified: f.optional(
-    f.about(f.flag, { examples: ['1'], description: '"1" means verified.' }),
-  ),
-  user_relationship: f.optional(
-    f.about(f.text, { description: 'Its allowed values are not shown.' }),
-  ),
-  user_biography: f.optional(f.text),
-  user_website: f.optional(f.urlOrEmpty),
+  user_id: f.textId('3001'),
+  user_name: f.text('mira.solheim'),
+  user_email: f.text('mira@solheim.example'),
+  user_firstname: f.optional(f.text('Mira')),
+  user_lastname: f.optional(f.text('Solheim')),
+  user_gender: f.optional(f.text()),
+  user_birthdate: f.optional(f.dateOrEmpty('1991-03-14')),
+  user_picture: f.optional(f.urlOrEmpty()),
+  user_cover: f.optional(f.urlOrEmpty()),
+  user_registered: f.optional(f.dateOrEmpty('2019-04-02')),
+  user_verified: f.optional(f.flag('1')),
+  user_relationship: f.optional(f.text()),
+  user_biography: f.optional(f.text()),
+  user_website: f.optional(f.urlOrEmpty()),
 });
