@@ -45,20 +45,13 @@ export class MarketgateError extends Error {
     const { cause, retryAfter, detail } = options;
     const help = `npx marketgate explain ${code}`;
     const expose = status < 500;
-    // A message that was copied from another error has the command already.
-    const hint = expose || message.endsWith(` (${help})`) ? '' : ` (${help})`;
-    super(message + hint, cause === undefined ? undefined : { cause });
+    super(expose ? message : `${message} (${help})`, cause === undefined ? undefined : { cause });
     this.code = code;
     this.status = status;
     this.statusCode = status;
     this.expose = expose;
     this.help = help;
-    if (retryAfter !== undefined) {
-      this.retryAfter = retryAfter;
-      // Express's default error handler sends these headers.
-      const headers = { 'Retry-After': String(Math.ceil(retryAfter)) };
-      Object.defineProperty(this, 'headers', { value: headers });
-    }
+    if (retryAfter !== undefined) withRetryAfter(this, retryAfter);
     if (detail !== undefined) Object.defineProperty(this, 'detail', { value: detail });
     Object.defineProperty(this, BRAND, { value: true });
   }
@@ -68,6 +61,14 @@ export class MarketgateError extends Error {
     const { name, code, status, message, help, retryAfter } = this;
     return { name, code, status, message, help, ...(retryAfter !== undefined && { retryAfter }) };
   }
+}
+
+/** Adds to an error when to try again, in seconds. */
+export function withRetryAfter(error: MarketgateError, retryAfter: number): MarketgateError {
+  // Express's default error handler sends these headers.
+  const headers = { 'Retry-After': String(Math.ceil(retryAfter)) };
+  Object.defineProperty(error, 'headers', { value: headers, configurable: true });
+  return Object.assign(error, { retryAfter });
 }
 
 /** Whether `error` is a {@link MarketgateError}, of any loaded build of the package. */

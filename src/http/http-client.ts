@@ -1,6 +1,6 @@
 import { checkSignal, Deadline, type Ending } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
-import { isMarketgateError, MarketgateError } from '../errors.js';
+import { isMarketgateError, MarketgateError, withRetryAfter } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
 import { Breaker, parseRetryAfter, RetryAfterGate, type ServiceState, Turns } from './gates.js';
 import { isTransient, type JsonResponse, parseJson } from './response.js';
@@ -141,7 +141,8 @@ export class HttpClient {
         // Other calls can have closed the gate or opened the breaker meanwhile.
         if (canRetry) this.#gate.check(name);
         if (!canRetry || breaker.isOpen) {
-          throw withRetryAfter(error, Math.max(this.#gate.retryAfter, breaker.retryAfter));
+          const retryAfter = Math.max(this.#gate.retryAfter, breaker.retryAfter);
+          throw retryAfter > 0 ? withRetryAfter(error, retryAfter) : error;
         }
       }
     }
@@ -219,11 +220,6 @@ const closedError = (): MarketgateError =>
 
 const isUnavailable = (error: unknown): error is MarketgateError =>
   isMarketgateError(error) && error.code === 'service_unavailable';
-
-function withRetryAfter(error: MarketgateError, retryAfter: number): MarketgateError {
-  const { code, message, cause } = error;
-  return retryAfter > 0 ? new MarketgateError(code, message, { cause, retryAfter }) : error;
-}
 
 /** Doubles with each retry, from 0 on. The jitter keeps the processes of a fleet from retrying at once. */
 function waitBefore(retry: number): number {
