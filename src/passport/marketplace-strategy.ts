@@ -48,13 +48,12 @@ import {
 } from './strategy-options.js';
 import {
   type AnyClassic,
-  type AnyClassicWithRequest,
   type AnyInline,
-  type AnyInlineWithRequest,
   type AsyncVerify,
   type MarketplaceProfile,
   profileOf,
   type VerifyWithDone,
+  type WithReq,
 } from './verify.js';
 
 declare module 'passport' {
@@ -96,11 +95,11 @@ export class MarketplaceStrategy extends OAuth2Strategy {
    * @throws TypeError that names the wrong option.
    */
   constructor(options: WithoutRequest, verify: AnyInline);
-  constructor(options: WithRequest, verify: AnyInlineWithRequest);
+  constructor(options: WithRequest, verify: AnyInline<WithReq>);
   constructor(options: MarketplaceStrategyOptions, verify: AsyncVerify);
   constructor(options: MarketplaceStrategyOptions, verify: VerifyWithDone);
   constructor(options: WithoutRequest, verify: AnyClassic);
-  constructor(options: WithRequest, verify: AnyClassicWithRequest);
+  constructor(options: WithRequest, verify: AnyClassic<WithReq>);
   constructor(options: MarketplaceStrategyOptions, verify: unknown) {
     const setup = strategySetup(options, verify);
     const authorizationURL = setup.loginApi.loginUrl();

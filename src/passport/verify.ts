@@ -113,19 +113,19 @@ export type VerifyWithDone = (input: VerifyInput, done: VerifyDone) => unknown;
 /*
  * TypeScript types the parameters of an inline callback once, from the first overload that it tries. So the first
  * overload of the constructor takes the intersection of all forms: TypeScript drops those with too few parameters and
- * makes the union of the others at each position. The forms below keep that union usable. In a verify of four
- * arguments, `string & VerifyInput` is a string; in one of one argument it is absorbed by `VerifyInput`. No value ever
- * has these types.
+ * makes the union of the others at each position. The intersections below keep that union usable: `string & VerifyInput`
+ * is a string in a verify of four arguments, and `VerifyInput` absorbs it in one of one. No value has these types.
  */
 
-type Classic<First, Refresh> = [
-  accessToken: First,
+type Token = string & VerifyInput;
+type Classic<Refresh> = [
+  accessToken: Token,
   refreshToken: Refresh,
   profile: MarketplaceProfile,
   done: VerifyDone,
 ];
-type WithParams<First, Refresh> = [
-  accessToken: First,
+type WithParams<Refresh> = [
+  accessToken: Token,
   refreshToken: Refresh,
   params: TokenParams & MarketplaceProfile,
   profile: MarketplaceProfile & VerifyDone,
@@ -133,26 +133,19 @@ type WithParams<First, Refresh> = [
 ];
 type Form<Args extends unknown[]> = (...args: Args) => unknown;
 
-type First = string & VerifyInput;
-type Req = [req: Request & VerifyInput];
+/** What comes first with `passReqToCallback: true`. */
+export type WithReq = [req: Request & VerifyInput];
 
 /** An inline verify of any form. */
-export type AnyInline = AsyncVerify &
+export type AnyInline<First extends unknown[] = []> = AsyncVerify &
   VerifyWithDone &
-  Form<Classic<First, undefined>> &
-  Form<WithParams<First, undefined>>;
-/** The same with `passReqToCallback: true`. */
-export type AnyInlineWithRequest = AsyncVerify &
-  VerifyWithDone &
-  Form<[...Req, ...Classic<string, undefined>]> &
-  Form<[...Req, ...WithParams<string, undefined>]>;
+  Form<[...First, ...Classic<undefined>]> &
+  Form<[...First, ...WithParams<undefined>]>;
 
-// One that is not inline, or that declares types itself. For passport-oauth2, it declares `refreshToken: string`.
-
-export type AnyClassic = Form<Classic<First, never>> | Form<WithParams<First, never>>;
-export type AnyClassicWithRequest =
-  | Form<[...Req, ...Classic<string, never>]>
-  | Form<[...Req, ...WithParams<string, never>]>;
+/** One that is not inline, or that declares types itself. For passport-oauth2, it declares `refreshToken: string`. */
+export type AnyClassic<First extends unknown[] = []> =
+  | Form<[...First, ...Classic<never>]>
+  | Form<[...First, ...WithParams<never>]>;
 
 /**
  * How long a verify that declares no arguments has for `done` after it has returned `undefined`, in milliseconds. Most
