@@ -287,14 +287,14 @@ function checkSession({ req, options }: StrategyRequest): void {
 async function callback(request: StrategyRequest, authKey: string): Promise<Outcome> {
   const { setup, req, state } = request;
   const { claims, clock } = setup;
-  const isOpen = ({ id }: LoginAttempt): boolean => !claims.has(id);
-  const isStarted = state.attempts.some(isOpen);
+  const isStarted = state.attempts.length > 0;
   if (claims.has(authKey)) return endUsed(request, isStarted);
   if (!isStarted) {
     const mark = markFor(state, authKey, clock());
     if (mark !== state.mark) await save(request, { mark });
   }
-  if (!attemptsOf(request).some(isOpen) || isEarly(state, authKey)) return endWithoutLogin(request);
+  const hasAttempt = attemptsOf(request).length > 0;
+  if (!hasAttempt || isEarly(state, authKey)) return endWithoutLogin(request);
 
   const exchanged = await exchange(request, authKey);
   if (exchanged === 'used') return endUsed(request, isStarted);
