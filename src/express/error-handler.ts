@@ -124,7 +124,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
     }
     // The app can have responded while the session was saved.
     if (res.headersSent) return;
-    // What the route has said of the body that it then did not send.
+    // The route can have set headers about a body that it then did not send.
     for (const name of res.getHeaderNames()) {
       if (/^(content-(?!security)|etag|last-modified)/.test(name)) res.removeHeader(name);
     }

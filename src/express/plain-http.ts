@@ -182,7 +182,7 @@ export const isPrefetch = ({ headers }: IncomingMessage): boolean =>
     /prefetch|prerender|preview/i.test(String(headers[name])),
   );
 
-/** In the order that counts where the client has no preference. */
+/** The first one wins where the client has no preference. */
 const TYPES = ['application/json', 'application/problem+json', 'text/html'];
 
 /** Whether the client prefers a page to JSON (RFC 9110, "Accept"). Without a preference it gets JSON. */

@@ -170,7 +170,7 @@ export const isEmptyArray = (sent: unknown): boolean => Array.isArray(sent) && s
 export const isNumbered = (sent: unknown): sent is Readonly<Record<string, unknown>> =>
   isObject(sent) && Object.keys(sent).every((key) => /^\d+$/.test(key));
 
-/** A value of the documented shape, or the first place that differs from it. */
+/** A value of the documented shape, or the first place where it differs and is essential. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly path: string; readonly expected: string };
@@ -182,9 +182,9 @@ export type OnDrift = (drift: Omit<DriftMessage, 'endpoint'>) => void;
 type Container = Record<PropertyKey, unknown>;
 
 /**
- * Parses `sent`, which comes from JSON and becomes the value: what differs from the schema is coerced or left out in
- * place, and reported. A coerced object or list can have inner places that differ, so another round follows. What differs
- * in the end is only fields that are absent, and no caller relies on them.
+ * Parses `sent`, a value from JSON, in place: whatever differs from the schema is coerced or left out, and reported. A
+ * coerced object or list can contain further differences, so another round follows. In the end, only absent fields
+ * differ, and no caller relies on them.
  * @param at the path of `sent` in the answer, as in `data.purchase`.
  */
 export function parse<T>(

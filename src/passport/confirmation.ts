@@ -98,11 +98,12 @@ export const pendingLogin = (
 });
 
 /**
- * The script of the page. A press that follows too soon on the page or its window does not count: it is the second one
- * of a double click that began in a window in front of this one. Of several presses, only the first is sent: the
- * browser would discard the response to it, and the login with it. Without scripts, the page works without both.
+ * The script of the page ignores clicks on "Continue" for 600 ms after the page or its window has appeared: such a click
+ * can be the second half of a double click that began in a window in front of this one. It also sends the form only once,
+ * because with a second request the browser would discard the first response, and the login with it. The page works
+ * without scripts, too.
  *
- * `aria-disabled` keeps the button in the order of the keyboard, which cannot press it without having chosen it.
+ * `aria-disabled` keeps the button reachable by keyboard, which cannot press it by mistake.
  */
 const SCRIPT = `{
 const [form] = document.forms;

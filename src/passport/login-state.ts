@@ -69,7 +69,7 @@ export const isRandomId = (text: string): boolean => /^[\w-]{22}$/.test(text);
 const HASH_LENGTH = 5;
 /** With more auth_keys than a mark remembers, the visitor is asked all the same. The bound keeps the cookie small. */
 const MAX_EARLY_KEYS = 30;
-/** In milliseconds. Seldom, so that a loop of callbacks does not overwrite what a concurrent request saves. */
+/** The shortest time between two renewals, in milliseconds: a loop of callbacks must not undo what other requests save. */
 const MARK_RENEWAL = 60_000;
 
 const earlyKey = (authKey: string): string =>
@@ -95,7 +95,7 @@ export interface StateStorage {
   write(req: Request, state: LoginState): Promise<void>;
 }
 
-/** What has not expired of a stored state. What cannot be read counts as nothing. */
+/** The parts of a stored state that have not expired. An unreadable state counts as empty. */
 export function readState(text: unknown, now: number): LoginState {
   const isLive = ({ at }: { at: number }): boolean => now - at < LOGIN_LIFETIME;
   try {

@@ -316,7 +316,7 @@ function attemptsOf({ setup, req, state }: StrategyRequest): readonly LoginAttem
 
 /**
  * Trades the auth_key and an attempt for a token. Gives 'used' for a key that another request has used, and `undefined`
- * when concurrent callbacks have taken all attempts.
+ * when other callbacks have taken all attempts.
  */
 async function exchange(request: StrategyRequest, authKey: string) {
   const { claims, guessGate, loginApi } = request.setup;
@@ -337,7 +337,7 @@ async function exchange(request: StrategyRequest, authKey: string) {
   return asked.catch(throwAsFailure);
 }
 
-/** Takes an attempt from the browser, for a single use: the newest, because visitors go on where they were last. */
+/** Takes an attempt from the browser, for a single use: the newest, because visitors mostly finish the login they began last. */
 async function takeAttempt(request: StrategyRequest): Promise<LoginAttempt | undefined> {
   for (;;) {
     const attempt = attemptsOf(request).at(-1);
