@@ -7,7 +7,6 @@ import { knownOptions, shapedOption } from '../options.js';
 import {
   type AttemptCount,
   type AttemptLimiter,
-  clientKey,
   type GuessLimit,
   type GuessLimitOptions,
   GuessLimitSettings,
@@ -18,32 +17,186 @@ import {
 /** What `guessLimit` can be. */
 export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
 
-/** How a question to the service ended. */
-export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+/** The limits of one guard. */
+type Limits = GuessLimitSettings & Partial<Pick<GuessLimit, 'limiter' | 'totalLimiter'>>;
+
+/** A limiter that counts an attempt, and the most attempts that this guard allows there. */
+interface Counter {
+  readonly limiter: AttemptLimiter;
+  readonly key: string;
+  readonly most: number;
+}
+
+/** The key of all clients together. */
+const EVERYBODY = 'all';
+/** Milliseconds that a limiter of the app can take. That of Redis has a shorter limit of its own. */
+const LIMITER_TIMEOUT = 2000;
+
+/** What all guards of one client of the service share, wherever they were made. */
+class Attempts {
+  /** By the length of the window. Each attempt counts in all of them. */
+  readonly windows = new Map<number, MemoryLimiter>();
+  readonly total = new MemoryLimiter(MINUTE);
+  /** By client: how many attempts are counted or in flight, and what lets those go on that wait for one of these. */
+  readonly clients = new Map<string, { active: number; readonly waiting: (() => void)[] }>();
+}
 
 /**
- * The guess limit of a guard. A question to the service that passes it is an attempt: counted before the service is
- * asked, so that no burst gets past the limit, and given back unless it has failed.
+ * The guess limit of a guard. A question to the service is an attempt: counted before the service is asked, so that no
+ * burst gets past the limit, and given back unless it has failed.
  */
-export interface GuessGate {
+export class GuessGate {
+  constructor(
+    private readonly limits: Limits,
+    private readonly attempts: Attempts,
+  ) {
+    const { windowMs } = limits;
+    if (!attempts.windows.has(windowMs))
+      attempts.windows.set(windowMs, new MemoryLimiter(windowMs));
+  }
+
   /** The client key of a request. */
-  keyGenerator(req: Request): string;
+  keyGenerator(req: Request): string {
+    return this.limits.keyGenerator(req);
+  }
+
   /**
-   * Asks the service, unless the client has too many failed attempts. Over the limit, an attempt waits while others
-   * of the client are in flight here, because they can still be given back.
+   * Asks the service, unless the client has too many failed attempts.
    *
    * @param ask calls `onCached` when it gets its answer from the cache, or joins a request: that was counted already.
    * @param signal ends the question. Leaving before there is an answer counts as a failed attempt: a client that
    * disconnects each time would otherwise never reach the limit.
-   * @param isFailed decides about an outcome, after the caller has it. It never throws.
+   * @param isFailed decides about an answer or an error, after the caller has it. It never throws.
    * @throws MarketgateError `too_many_attempts`, and whatever `ask` throws.
    */
-  attempt<T>(
+  async attempt<T>(
     client: string,
     ask: (onCached: () => void) => Promise<T>,
     signal?: AbortSignal,
-    isFailed?: (outcome: Outcome<T>) => boolean | Promise<boolean>,
-  ): Promise<T>;
+    isFailed: (answer: unknown) => boolean | Promise<boolean> = isFailedAttempt,
+  ): Promise<T> {
+    const counters = await this.#enter(client);
+    let isCached = false;
+    const end = async (hasFailed: boolean | Promise<boolean>): Promise<void> => {
+      if (isCached || !(await hasFailed)) await giveBack(counters);
+      this.#leave(client);
+    };
+    // The end is not awaited: no customer waits for the guess limit.
+    try {
+      const answer = await ask(() => {
+        isCached = true;
+      });
+      void end(isFailed(answer));
+      return answer;
+    } catch (error) {
+      void end(signal?.aborted || isFailed(error));
+      throw error;
+    }
+  }
+
+  /**
+   * Counts an attempt. Over the limit, it waits while others of the client are in flight here, because they can still be
+   * given back.
+   * @returns what has counted it.
+   */
+  async #enter(client: string): Promise<Counter[]> {
+    const state = this.attempts.clients.get(client) ?? { active: 0, waiting: [] };
+    this.attempts.clients.set(client, state);
+    state.active++;
+    for (;;) {
+      const isAlone = state.active === 1;
+      const counters: Counter[] = [];
+      const over = await this.#count(client, counters);
+      if (over === undefined) return counters;
+      await giveBack(counters);
+      if (state.active > 1) {
+        state.active--;
+        await new Promise<void>((go) => state.waiting.push(go));
+      } else if (isAlone) {
+        this.#leave(client);
+        throw tooManyAttempts(over, this.limits);
+      }
+      // Another has ended, and can have been given back.
+    }
+  }
+
+  /** Ends an attempt. The next one that waits takes its place. */
+  #leave(client: string): void {
+    const { clients } = this.attempts;
+    const state = clients.get(client);
+    const next = state?.waiting.shift();
+    if (next !== undefined) next();
+    else if (state !== undefined && --state.active === 0) clients.delete(client);
+  }
+
+  /**
+   * Counts an attempt, until a count is over its limit.
+   * @param counted gets what has counted it.
+   * @returns the count that is over its limit.
+   */
+  async #count(client: string, counted: Counter[]): Promise<AttemptCount | undefined> {
+    /** Whether the client has other attempts, failed or in flight. Only for them is there a limit of all clients. */
+    let hasOthers = false;
+    for (const counter of this.#counters(client)) {
+      const count = await consume(counter);
+      if (count === undefined) continue;
+      counted.push(counter);
+      if (counter.key === client) hasOthers ||= count.consumedPoints > 1;
+      if (count.isOver && (counter.key === client || hasOthers)) return count;
+    }
+    return undefined;
+  }
+
+  /** What counts an attempt. Limiters that the app has given come last, because those in memory cost no call. */
+  #counters(client: string): Counter[] {
+    const { limit, windowMs, total, limiter, totalLimiter } = this.limits;
+    const none = Number.POSITIVE_INFINITY;
+    const counters = [...this.attempts.windows].map(
+      ([length, window]): Counter => ({
+        limiter: window,
+        key: client,
+        most: length === windowMs ? limit : none,
+      }),
+    );
+    counters.push({ limiter: this.attempts.total, key: EVERYBODY, most: total });
+    if (limiter) counters.push({ limiter, key: client, most: none });
+    if (totalLimiter) counters.push({ limiter: totalLimiter, key: EVERYBODY, most: none });
+    return counters;
+  }
+}
+
+/** Counts in one limiter. `undefined` when it fails: the process has counted, and no customer is refused. */
+async function consume({
+  limiter,
+  key,
+  most,
+}: Counter): Promise<(AttemptCount & { isOver: boolean }) | undefined> {
+  try {
+    const count = await withTimeout(LIMITER_TIMEOUT, () => limiter.consume(key));
+    const { consumedPoints, msBeforeNext } = count;
+    return { consumedPoints, msBeforeNext, isOver: consumedPoints > most };
+  } catch (error) {
+    if (error instanceof Error) return void reportFailure(limiter, error);
+    const { consumedPoints, msBeforeNext } = error as AttemptCount;
+    return { consumedPoints, msBeforeNext, isOver: true };
+  }
+}
+
+const giveBack = (counters: readonly Counter[]): Promise<unknown> =>
+  Promise.allSettled(
+    counters.map(({ limiter, key }) => withTimeout(LIMITER_TIMEOUT, () => limiter.reward(key))),
+  );
+
+function reportFailure(limiter: AttemptLimiter, error: Error): void {
+  reportDrift(limiter, {
+    endpoint: 'guessLimit.consume',
+    kind: 'not-counted',
+    path: 'count',
+    expected: 'a limiter that answers; in Redis, one that can write and run scripts (EVAL)',
+  });
+  // A message of another library can contain the client.
+  const why = isMarketgateError(error) ? `; the failure: ${error.message.split(';')[0]}` : '';
+  warnOnce('MARKETGATE_GUESSES_NOT_SHARED', why);
 }
 
 const UNANSWERED = ['service_refused', 'unexpected_response', 'service_unavailable'];
@@ -52,166 +205,9 @@ const UNANSWERED = ['service_refused', 'unexpected_response', 'service_unavailab
  * Whether the service has answered with no, or in a way that is neither yes nor no although it answers about the account
  * as ever. With `retryAfter` it is to be left alone, whatever it was asked.
  */
-async function isFailedAttempt(outcome: Outcome<unknown>): Promise<boolean> {
-  if ('value' in outcome) return outcome.value === null;
-  const { error } = outcome;
-  if (!isMarketgateError(error) || error.retryAfter !== undefined) return false;
-  return UNANSWERED.includes(error.code) && isServing(error);
-}
-
-/** The limits of one guard. */
-type Limits = Pick<GuessLimitSettings, 'limit' | 'windowMs' | 'total' | 'keyGenerator'> &
-  Partial<Pick<GuessLimit, 'limiter' | 'totalLimiter'>>;
-
-/** An attempt that was counted, unless a count is `over` its limit. */
-interface Counted {
-  readonly over?: AttemptCount;
-  giveBack(): Promise<unknown>;
-}
-
-/** What one client has in progress. A waiting attempt is not active: the one that ends hands it its place. */
-interface ClientState {
-  active: number;
-  /** How many have ended. */
-  ended: number;
-  readonly waiting: (() => void)[];
-}
-
-/** The key of all clients together. */
-const EVERYBODY = 'all';
-/** Milliseconds that a limiter of the app can take. That of Redis has a shorter limit of its own. */
-const LIMITER_TIMEOUT = 2000;
-/** Milliseconds after which a limiter fails again. One slow reply at the start is no news. */
-const AGAIN = 1000;
-
-/** The attempts at one client of the service. All its guards count together, wherever they were made. */
-class Attempts {
-  /** By the length of the window. Each attempt counts in all of them. */
-  readonly #windows = new Map<number, MemoryLimiter>();
-  readonly #total = new MemoryLimiter(MINUTE);
-  readonly #clients = new Map<string, ClientState>();
-  #firstFailure: number | undefined;
-
-  /** Counts from now on in windows of this length, too. */
-  addWindow(windowMs: number): void {
-    if (!this.#windows.has(windowMs)) this.#windows.set(windowMs, new MemoryLimiter(windowMs));
-  }
-
-  async run<T>(
-    limits: Limits,
-    client: string,
-    ask: (onCached: () => void) => Promise<T>,
-    signal?: AbortSignal,
-    isFailed: (outcome: Outcome<T>) => boolean | Promise<boolean> = isFailedAttempt,
-  ): Promise<T> {
-    const giveBack = await this.#enter(limits, client);
-    let isCached = false;
-    const end = async (outcome: Outcome<T>): Promise<void> => {
-      const hasLeft = 'error' in outcome && signal?.aborted;
-      if (isCached || !(hasLeft || (await isFailed(outcome)))) await giveBack();
-      this.#leave(client);
-    };
-    // The end is not awaited: no customer waits for the guess limit.
-    try {
-      const value = await ask(() => {
-        isCached = true;
-      });
-      void end({ value });
-      return value;
-    } catch (error) {
-      void end({ error });
-      throw error;
-    }
-  }
-
-  /** Counts an attempt, or waits until it can be counted. @returns what gives it back. */
-  async #enter(limits: Limits, client: string): Promise<() => Promise<unknown>> {
-    const state = this.#clients.get(client) ?? { active: 0, ended: 0, waiting: [] };
-    this.#clients.set(client, state);
-    state.active++;
-    for (;;) {
-      const { ended } = state;
-      const { over, giveBack } = await this.#count(limits, client);
-      if (over === undefined) return giveBack;
-      await giveBack();
-      // One that ended meanwhile can have been given back.
-      if (state.ended > ended) continue;
-      if (state.active === 1) {
-        // Nothing is in flight that could be given back. The next one that waits is refused in turn.
-        this.#leave(client);
-        throw tooManyAttempts(over, limits);
-      }
-      state.active--;
-      await new Promise<void>((go) => state.waiting.push(go));
-    }
-  }
-
-  #leave(client: string): void {
-    const state = this.#clients.get(client) as ClientState;
-    state.ended++;
-    const next = state.waiting.shift();
-    if (next !== undefined) next();
-    else if (--state.active === 0) this.#clients.delete(client);
-  }
-
-  /** Counts an attempt everywhere. The limiters of the app come after those in memory, which cost no call. */
-  async #count(limits: Limits, client: string): Promise<Counted> {
-    const { limit, windowMs, total, limiter, totalLimiter } = limits;
-    const none = Number.POSITIVE_INFINITY;
-    const counters: [AttemptLimiter | undefined, key: string, most: number][] = [
-      ...[...this.#windows].map(([length, window]): [MemoryLimiter, string, number] => [
-        window,
-        client,
-        length === windowMs ? limit : none,
-      ]),
-      [this.#total, EVERYBODY, total],
-      [limiter, client, none],
-      [totalLimiter, EVERYBODY, none],
-    ];
-    const counted: (() => Promise<unknown>)[] = [];
-    const giveBack = () => Promise.allSettled(counted.map((reward) => reward()));
-    /** Whether the client has no other attempt, neither a failed one nor one in flight. */
-    let isFirst = true;
-    for (const [counter, key, most] of counters) {
-      const count = counter && (await this.#consume(counter, key));
-      if (!counter || !count) continue;
-      counted.push(() => withTimeout(LIMITER_TIMEOUT, () => counter.reward(key)));
-      if (key === client) isFirst &&= count.consumedPoints === 1;
-      const isOver = count.isOver || count.consumedPoints > most;
-      if (isOver && !(key === EVERYBODY && isFirst)) return { over: count, giveBack };
-    }
-    return { giveBack };
-  }
-
-  /** Counts in one limiter. `undefined` when it fails: the process has counted, and no customer is refused. */
-  async #consume(
-    limiter: AttemptLimiter,
-    key: string,
-  ): Promise<(AttemptCount & { isOver: boolean }) | undefined> {
-    const consume = () => limiter.consume(key);
-    try {
-      const { consumedPoints, msBeforeNext } = await withTimeout(LIMITER_TIMEOUT, consume);
-      return { consumedPoints, msBeforeNext, isOver: false };
-    } catch (error) {
-      if (error instanceof Error) return void this.#reportFailure(limiter, error);
-      const { consumedPoints, msBeforeNext } = error as AttemptCount;
-      return { consumedPoints, msBeforeNext, isOver: true };
-    }
-  }
-
-  #reportFailure(limiter: AttemptLimiter, error: Error): void {
-    reportDrift(limiter, {
-      endpoint: 'guessLimit.consume',
-      kind: 'not-counted',
-      path: 'count',
-      expected: 'a limiter that answers; in Redis, one that can write and run scripts (EVAL)',
-    });
-    const now = performance.now();
-    this.#firstFailure ??= now;
-    // A message of another library can contain the client.
-    const why = isMarketgateError(error) ? `; last failure: ${error.message.split(';')[0]}` : '';
-    if (now - this.#firstFailure >= AGAIN) warnOnce('MARKETGATE_GUESSES_NOT_SHARED', why);
-  }
+async function isFailedAttempt(answer: unknown): Promise<boolean> {
+  if (!isMarketgateError(answer)) return answer === null;
+  return answer.retryAfter === undefined && UNANSWERED.includes(answer.code) && isServing(answer);
 }
 
 function tooManyAttempts({ msBeforeNext }: AttemptCount, { windowMs }: Limits): MarketgateError {
@@ -237,33 +233,24 @@ const WHAT =
  */
 export function guessGate(
   owner: string,
-  option: GuessLimitOption | undefined,
+  option: GuessLimitOption = {},
   api: object,
 ): GuessGate | undefined {
   if (option === false) return undefined;
-  const given: object = option === undefined ? {} : option;
-  shapedOption(owner, 'guessLimit', given, [], WHAT);
-  const limits: Limits =
-    'limiter' in given
-      ? limitsWith(`${owner}: guessLimit`, given as GuessLimit)
-      : new GuessLimitSettings(`${owner}: guessLimit`, given);
+  shapedOption(owner, 'guessLimit', option, [], WHAT);
+  const name = `${owner}: guessLimit`;
+  const limits =
+    'limiter' in option ? limitsWith(name, option) : new GuessLimitSettings(name, option);
   const attempts = attemptsOf.get(api) ?? new Attempts();
   attemptsOf.set(api, attempts);
-  attempts.addWindow(limits.windowMs);
-  return {
-    keyGenerator: (req) => clientKey(limits.keyGenerator(req)),
-    attempt: (...attempt) => attempts.run(limits, ...attempt),
-  };
+  return new GuessGate(limits, attempts);
 }
 
 /** The limits of a guard that have limiters. */
 function limitsWith(owner: string, given: GuessLimit): Limits {
   const { limiter, totalLimiter } = given;
-  for (const [name, value] of Object.entries({ limiter, totalLimiter })) {
-    if (name === 'totalLimiter' && value === undefined) continue;
-    const what = 'a limiter of rate-limiter-flexible';
-    shapedOption<AttemptLimiter>(owner, name, value, ['consume', 'reward'], what);
-  }
+  checkLimiter(owner, 'limiter', limiter);
+  if (totalLimiter !== undefined) checkLimiter(owner, 'totalLimiter', totalLimiter);
   if (given instanceof GuessLimitSettings) return given;
   const names = ['limiter', 'totalLimiter', 'total', 'keyGenerator'] as const;
   const { total, keyGenerator } = knownOptions(owner, given, names);
@@ -273,5 +260,10 @@ function limitsWith(owner: string, given: GuessLimit): Limits {
   const windowMs = Math.min(Number(duration) * 1000, MAX_TIMER_DELAY);
   const own = { ...(limit > 0 && { limit }), ...(windowMs > 0 && { windowMs }) };
   const settings = new GuessLimitSettings(owner, { total, keyGenerator, ...own });
-  return { ...settings, limiter, totalLimiter };
+  return Object.assign(settings, { limiter, totalLimiter });
+}
+
+function checkLimiter(owner: string, name: string, value: unknown): void {
+  const what = 'a limiter of rate-limiter-flexible';
+  shapedOption<AttemptLimiter>(owner, name, value, ['consume', 'reward'], what);
 }

@@ -327,10 +327,8 @@ async function exchange(request: StrategyRequest, authKey: string) {
     return attempt && { to: attempt.to, token: await loginApi.exchange(authKey) };
   };
   // An outage does not count.
-  const isRefused = (outcome: object): boolean =>
-    'error' in outcome &&
-    isMarketgateError(outcome.error) &&
-    outcome.error.code === 'auth_key_rejected';
+  const isRefused = (answer: unknown): boolean =>
+    isMarketgateError(answer) && answer.code === 'auth_key_rejected';
   // The limit comes before all else: over it, nothing is used up, and nothing is stored.
   const asked =
     guessGate?.attempt(guessGate.keyGenerator(request.req), ask, undefined, isRefused) ?? ask();

@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
-import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
 import { MAX_TIMER_DELAY } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { functionOption, knownOptions, positiveOption, wrongOption } from '../options.js';
@@ -134,34 +133,34 @@ export function clientKey(client: unknown): string {
 /** The most clients that one limiter in memory counts: those with the latest attempts. */
 const MAX_CLIENTS = 10_000;
 
-/** Counts in the memory of this process, for at most {@link MAX_CLIENTS} keys. Rejects only beyond `points`. */
+/** Counts in the memory of this process, in fixed windows. Rejects only beyond `points`. */
 export class MemoryLimiter implements AttemptLimiter {
-  readonly #counts: RateLimiterMemory;
-  /** The library keeps every key until its window ends, and visitors can have any number of addresses. */
-  readonly #latest: LRUCache<string, true>;
+  readonly #windows = new LRUCache<string, { count: number; readonly endsAt: number }>({
+    max: MAX_CLIENTS,
+  });
 
-  constructor(windowMs: number, points = Number.MAX_SAFE_INTEGER) {
-    const counts = new RateLimiterMemory({ points, duration: windowMs / 1000 });
-    this.#counts = counts;
-    const dispose = (_true: true, key: string) => void counts.delete(key);
-    this.#latest = new LRUCache({ max: MAX_CLIENTS, dispose });
-  }
+  constructor(
+    private readonly windowMs: number,
+    private readonly points = Number.POSITIVE_INFINITY,
+  ) {}
 
-  /** How many keys are counted. */
-  get size(): number {
-    return this.#latest.size;
-  }
-
-  consume(key: string): Promise<AttemptCount> {
-    this.#latest.set(key, true);
-    return this.#counts.consume(key);
+  async consume(key: string): Promise<AttemptCount> {
+    const now = performance.now();
+    let window = this.#windows.get(key);
+    if (window === undefined || window.endsAt <= now) {
+      window = { count: 0, endsAt: now + this.windowMs };
+      this.#windows.set(key, window);
+    }
+    window.count++;
+    const counted = { consumedPoints: window.count, msBeforeNext: window.endsAt - now };
+    if (window.count > this.points) throw counted;
+    return counted;
   }
 
   async reward(key: string): Promise<void> {
-    const count = await this.#counts.get(key);
-    // A window that has ended must not begin again with one attempt more; and who has none takes no memory.
-    if (count && count.consumedPoints > 1 && count.msBeforeNext > 0) await this.#counts.reward(key);
-    else this.#latest.delete(key);
+    const window = this.#windows.get(key);
+    // Clients without a failed attempt take no place from the others.
+    if (window !== undefined && --window.count <= 0) this.#windows.delete(key);
   }
 }
 

@@ -65,7 +65,7 @@ class RedisLimiter implements AttemptLimiter {
  *
  * The guards of each process also count in memory, and the stricter count holds. While Redis cannot count, only
  * the count in memory holds: an outage refuses no customer, and no attempt goes uncounted. A warning reports it
- * when it happens again, and `marketgate:drift` each hour. Keys are hashes of the clients, so that no address is seen
+ * once, and `marketgate:drift` each hour. Keys are hashes of the clients, so that no address is seen
  * by chance. They do not hide an address from somebody who tries all.
  */
 export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
