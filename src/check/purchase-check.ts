@@ -103,7 +103,7 @@ export async function checkPurchase(
   }
   if (signal !== undefined) checkSignal(signal);
   const check = makePurchaseCheck<undefined>(owner, keyApi, rest, () => clientKey(client));
-  const { isOutage: _, ...decision } = await check(code, undefined, (request) => request(signal));
+  const { isOutage: _, ...decision } = await check(code, undefined, () => signal);
   return decision;
 }
 
@@ -121,8 +121,8 @@ const MALFORMED =
   'this is no purchase code: it is too short, too long, or has other characters; check that it was copied whole';
 
 /**
- * Makes the check of a guard, which rejects with the errors of the app's own functions. Only when the cache has no answer,
- * or is not to be used, it asks the service, through `runRequest`, which calls its argument with a signal that ends it.
+ * Makes the check of a guard, which rejects with the errors of the app's own functions. It asks the service only
+ * when the cache has no answer, or is not to be used; only then it calls `signalOf`, for the signal that ends the request.
  * @param clientOf gives the client key. Called only when the cache has no answer.
  * @param letsInOutage whether visitors are let in while the service is down. With `holder` they need an account then, too.
  * @throws TypeError that names the wrong option.
@@ -169,7 +169,7 @@ export function makePurchaseCheck<Req>(
   return async (
     given: unknown,
     req: Req,
-    runRequest: (request: (signal?: AbortSignal) => Promise<CheckResult>) => Promise<CheckResult>,
+    signalOf: () => AbortSignal | undefined,
   ): Promise<CheckResult> => {
     if (isAbsent(given)) {
       const message = 'no purchase code was sent; send the one that came with the purchase';
@@ -186,27 +186,26 @@ export function makePurchaseCheck<Req>(
     const isFresh = typeof fresh === 'function' ? checkFresh(await fresh(req)) : isAlwaysFresh;
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
     if (known !== undefined) return decide(known, code, items, req);
-    return runRequest(async (signal) => {
-      signal?.throwIfAborted();
-      // A failing `keyGenerator` is the app's error, not an answer of the service.
-      const client = gate && clientOf(req, gate);
-      const ask = async (onCached?: () => void) =>
-        keyApi.validatePurchase(code, { signal, fresh: isFresh, onCached });
-      let purchase: Purchase | null;
-      try {
-        purchase = await (gate && client !== undefined ? gate.attempt(client, ask, signal) : ask());
-      } catch (error) {
-        // `onUnknown` is for a service that is down, not for a visitor who has left.
-        if (!isMarketgateError(error) || signal?.aborted) throw error;
-        if (error.status < 500 && error.code !== 'too_many_attempts') throw error;
-        const unknown: CheckResult = { verdict: 'unknown', error };
-        if (!letsInOutage || !(await isOutage(error))) return unknown;
-        const outage: CheckResult = { ...unknown, isOutage: true };
-        return checkHolder ? checkHolder(outage, code, req) : outage;
-      }
-      signal?.throwIfAborted();
-      return decide(purchase, code, items, req);
-    });
+    const signal = signalOf();
+    signal?.throwIfAborted();
+    const ask = async (onCached?: () => void) =>
+      keyApi.validatePurchase(code, { signal, fresh: isFresh, onCached });
+    // Outside of `try`, because a failing `keyGenerator` is the app's error, not an answer of the service.
+    const client = gate && clientOf(req, gate);
+    let purchase: Purchase | null;
+    try {
+      purchase = await (gate && client !== undefined ? gate.attempt(client, ask, signal) : ask());
+    } catch (error) {
+      // `onUnknown` is for a service that is down, not for a visitor who has left.
+      if (!isMarketgateError(error) || signal?.aborted) throw error;
+      if (error.status < 500 && error.code !== 'too_many_attempts') throw error;
+      const unknown: CheckResult = { verdict: 'unknown', error };
+      if (!letsInOutage || !(await isOutage(error))) return unknown;
+      const outage: CheckResult = { ...unknown, isOutage: true };
+      return checkHolder ? checkHolder(outage, code, req) : outage;
+    }
+    signal?.throwIfAborted();
+    return decide(purchase, code, items, req);
   };
 }
 

@@ -5,7 +5,7 @@ import { MarketgateError } from '../errors.js';
 import { type Item, itemId } from '../model/item.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
 import type { Middleware } from './context.js';
-import { abortOnLeave, middleware } from './middleware.js';
+import { middleware, signalOf } from './middleware.js';
 
 /**
  * Puts the whole catalogue at `req.marketplace.items` (specification: items/all); empty when the service
@@ -16,7 +16,7 @@ import { abortOnLeave, middleware } from './middleware.js';
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>, ..._: never[]): Middleware {
   shapedOption('loadItems', 'keyApi', keyApi, ['listItems'], 'a KeyApi');
   return middleware(async ({ res, next, context }) => {
-    context.items = await abortOnLeave(res, (signal) => keyApi.listItems({ signal }));
+    context.items = await keyApi.listItems({ signal: signalOf(res) });
     next();
   });
 }
@@ -58,8 +58,7 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
   return middleware(async ({ req, res, next, context }) => {
     const id = itemId(await idOf(req));
     const known = keyApi.peekItem?.(id);
-    const item =
-      known === undefined ? await abortOnLeave(res, (signal) => ask(id, req, signal)) : known;
+    const item = known === undefined ? await ask(id, req, signalOf(res)) : known;
     if (item === null) {
       throw new MarketgateError(
         'item_not_found',
@@ -82,7 +81,7 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>, ..._: never[]): Middleware {
   shapedOption('loadAccount', 'keyApi', keyApi, ['getAccount'], 'a KeyApi');
   return middleware(async ({ res, next, context }) => {
-    context.account = { ...(await abortOnLeave(res, (signal) => keyApi.getAccount({ signal }))) };
+    context.account = { ...(await keyApi.getAccount({ signal: signalOf(res) })) };
     next();
   });
 }

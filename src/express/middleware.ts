@@ -41,11 +41,8 @@ export function middleware(run: (call: Call) => Promise<void>): Middleware {
   };
 }
 
-/** Runs `run` with a signal that is aborted when the visitor leaves, so that no request goes on that nobody waits for. */
-export async function abortOnLeave<T>(
-  res: ServerResponse,
-  run: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
+/** A signal that is aborted when the visitor leaves, so that no request goes on that nobody waits for. */
+export function signalOf(res: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const onClose = (): void => {
     const message = 'the visitor left before the service had answered';
@@ -54,9 +51,5 @@ export async function abortOnLeave<T>(
   if (res.closed) onClose();
   // The response of a WebSocket upgrade has no events.
   else res.once?.('close', onClose);
-  try {
-    return await run(controller.signal);
-  } finally {
-    res.off?.('close', onClose);
-  }
+  return controller.signal;
 }

@@ -14,7 +14,7 @@ import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import type { MarketgateError } from '../errors.js';
 import { choiceOption, functionOption, knownOptions, textOption, wrongOption } from '../options.js';
 import { keepPrivate, type MarketplaceContext, type Middleware, varyOn } from './context.js';
-import { abortOnLeave, middleware } from './middleware.js';
+import { middleware, signalOf } from './middleware.js';
 import { hideCode, hideParameter, queryOf, refuseWith } from './plain-http.js';
 import { idOfUser } from './session.js';
 
@@ -160,7 +160,7 @@ function makeRequestCheck(
   const checkRequest = async (req: Request, res: ServerResponse): Promise<CheckResult> => {
     const code = await source(req);
     hideCode(req, code);
-    return check(code, req, (request) => abortOnLeave(res, request));
+    return check(code, req, () => signalOf(res));
   };
   // A session usually says who holds the code.
   const headers = [...(source.headers ?? []), ...(holder ? ['Cookie'] : [])];

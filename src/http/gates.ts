@@ -162,26 +162,21 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 /** The most requests of one client at a time. */
 export const MAX_REQUESTS = 128;
 
-/** Lets so many requests out at a time. The others wait here and not for a connection, so that a closed gate stops them. */
+/** Runs so many requests at a time. The others wait here and not for a connection, so that a closed gate stops them. */
 export class Turns {
   #free = MAX_REQUESTS;
   readonly #waiting: { readonly deadline: Deadline; readonly go: () => void }[] = [];
 
-  /** Takes a turn, which must be given back. `undefined`: at once; otherwise, when the promise resolves. */
-  take(deadline: Deadline): Promise<void> | undefined {
-    if (this.#free === 0) {
-      return deadline.race(new Promise((go) => this.#waiting.push({ deadline, go })));
+  async run<T>(deadline: Deadline, request: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await deadline.race(new Promise<void>((go) => this.#waiting.push({ deadline, go })));
+    try {
+      return await request();
+    } finally {
+      let next = this.#waiting.shift();
+      while (next?.deadline.aborted) next = this.#waiting.shift();
+      if (next !== undefined) next.go();
+      else this.#free++;
     }
-    this.#free--;
-    return undefined;
-  }
-
-  giveBack(): void {
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      if (next.deadline.aborted) continue;
-      next.go();
-      return;
-    }
-    this.#free++;
   }
 }

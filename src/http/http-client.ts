@@ -67,10 +67,10 @@ export class HttpClient {
     name: string,
     { signal, elapsed = 0 }: HttpCallOptions,
     call: (deadline: Deadline) => Promise<T>,
+    timeout = this.settings.timeout,
   ): Promise<T> {
     if (signal !== undefined) checkSignal(signal);
     if (this.#isClosed) throw closedError();
-    const { timeout } = this.settings;
     const exceeded = (): MarketgateError =>
       new MarketgateError(
         'service_unavailable',
@@ -122,7 +122,9 @@ export class HttpClient {
     const isTrial = breaker.enter(name);
     for (let attempt = 0; ; attempt++) {
       try {
-        const answer = await this.#attempt(request, attempt, deadline);
+        const answer = await this.#turns.run(deadline, () =>
+          this.#attempt(request, attempt, deadline),
+        );
         breaker.succeeded();
         return answer;
       } catch (error) {
@@ -152,14 +154,15 @@ export class HttpClient {
   async #probe(
     probe: () => HttpRequest<unknown> | Promise<HttpRequest<unknown>>,
   ): Promise<ServiceState> {
-    const elapsed = Math.max(0, this.settings.timeout - PROBE_TIMEOUT);
     let isSent = false;
     try {
-      await this.within('probe', { elapsed }, async (deadline) => {
+      const send = async (deadline: Deadline): Promise<void> => {
         const request = await deadline.race(Promise.resolve().then(probe));
         isSent = true;
-        await this.#attempt(request, 0, deadline, true);
-      });
+        // Without a turn: requests that hang keep nobody from finding out whether the service does.
+        await this.#attempt(request, 0, deadline);
+      };
+      await this.within('probe', {}, send, Math.min(PROBE_TIMEOUT, this.settings.timeout));
       return 'up';
     } catch (error) {
       const isDown = isSent && isUnavailable(error) && !error.retryAfter && !this.#isClosed;
@@ -168,15 +171,7 @@ export class HttpClient {
   }
 
   /** Sends the request once. */
-  async #attempt<T>(
-    request: HttpRequest<T>,
-    attempt: number,
-    deadline: Deadline,
-    isProbe = false,
-  ): Promise<T> {
-    // Requests that hang keep nobody from finding out whether the service does.
-    const turn = isProbe ? undefined : this.#turns.take(deadline);
-    if (turn !== undefined) await turn;
+  async #attempt<T>(request: HttpRequest<T>, attempt: number, deadline: Deadline): Promise<T> {
     const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
     let failure: unknown;
     try {
@@ -188,7 +183,6 @@ export class HttpClient {
       failure = error;
       throw error;
     } finally {
-      if (!isProbe) this.#turns.giveBack();
       if (startedAt !== undefined) {
         const { method, path: endpoint } = request;
         const durationMs = performance.now() - startedAt;
