@@ -4,7 +4,7 @@ import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
 import { checkSignal } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
-import { isMarketgateError, MarketgateError } from '../errors.js';
+import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
 import type { JsonResponse } from '../http/response.js';
@@ -233,16 +233,18 @@ export class KeyApi {
       const current = this.#apiKey();
       const apiKey = typeof current === 'string' ? current : await deadline.race(current);
       let isBlamed = false;
-      const request = this.#request(endpoint, value, apiKey, (response) => {
+      const request = this.#request(endpoint, value, apiKey);
+      const parse = (response: JsonResponse): T | null => {
         isBlamed = blamesKey(response);
-      });
+        return request.parse(response);
+      };
       const confirm = () =>
         deadline.race(this.#keyCheck.confirm(apiKey, isBlamed || options.hadPositive));
       let answer: T | null;
       try {
-        answer = await this.#http.send(request, deadline);
+        answer = await this.#http.send({ ...request, parse }, deadline);
       } catch (error) {
-        if (isBlamed && isMarketgateError(error) && error.code === 'service_refused') {
+        if (isBlamed) {
           await confirm().catch((doubt: unknown) => {
             if (isKeyRejected(doubt) || deadline.aborted) throw doubt;
           });
@@ -254,12 +256,7 @@ export class KeyApi {
     });
   }
 
-  #request<T>(
-    endpoint: Endpoint<T>,
-    value: string,
-    apiKey: string,
-    onResponse?: (response: JsonResponse) => void,
-  ): HttpRequest<T | null> {
+  #request<T>(endpoint: Endpoint<T>, value: string, apiKey: string): HttpRequest<T | null> {
     const { what, method, path, parameter } = endpoint;
     const secrets = parameter === 'purchase_code' ? [apiKey, value] : [apiKey];
     const parameters = parameter ? { api_key: apiKey, [parameter]: value } : { api_key: apiKey };
@@ -271,7 +268,6 @@ export class KeyApi {
       // No endpoint changes anything, also not the POST of purchases/validation.
       repeatable: true,
       parse: (response) => {
-        onResponse?.(response);
         try {
           const answer = parseKeyAnswer(endpoint, value, response, secrets, onDrift);
           if (what === 'account') this.#keyCheck.note(apiKey);
