@@ -37,7 +37,7 @@ class Attempts {
   /** By the length of the window. Each attempt counts in all of them. */
   readonly windows = new Map<number, MemoryLimiter>();
   readonly total = new MemoryLimiter(MINUTE);
-  /** By client: how many attempts are counted or in flight, and what lets those go on that wait for one of these. */
+  /** By client: how many attempts are being counted or in flight, and those that wait for the place of one of these. */
   readonly clients = new Map<string, { active: number; readonly waiting: (() => void)[] }>();
 }
 
@@ -51,8 +51,8 @@ export class GuessGate {
     private readonly attempts: Attempts,
   ) {
     const { windowMs } = limits;
-    if (!attempts.windows.has(windowMs))
-      attempts.windows.set(windowMs, new MemoryLimiter(windowMs));
+    const window = attempts.windows.get(windowMs) ?? new MemoryLimiter(windowMs);
+    attempts.windows.set(windowMs, window);
   }
 
   /** The client key of a request. */
@@ -77,8 +77,9 @@ export class GuessGate {
   ): Promise<T> {
     const counters = await this.#enter(client);
     let isCached = false;
-    const end = async (hasFailed: boolean | Promise<boolean>): Promise<void> => {
-      if (isCached || !(await hasFailed)) await giveBack(counters);
+    const end = async (answer: unknown, hasLeft = false): Promise<void> => {
+      const hasFailed = !isCached && (hasLeft || (await isFailed(answer)));
+      if (!hasFailed) await giveBack(counters);
       this.#leave(client);
     };
     // The end is not awaited: no customer waits for the guess limit.
@@ -86,10 +87,10 @@ export class GuessGate {
       const answer = await ask(() => {
         isCached = true;
       });
-      void end(isFailed(answer));
+      void end(answer);
       return answer;
     } catch (error) {
-      void end(signal?.aborted || isFailed(error));
+      void end(error, signal?.aborted);
       throw error;
     }
   }
@@ -105,8 +106,7 @@ export class GuessGate {
     state.active++;
     for (;;) {
       const isAlone = state.active === 1;
-      const counters: Counter[] = [];
-      const over = await this.#count(client, counters);
+      const { counters, over } = await this.#count(client);
       if (over === undefined) return counters;
       await giveBack(counters);
       if (state.active > 1) {
@@ -116,11 +116,11 @@ export class GuessGate {
         this.#leave(client);
         throw tooManyAttempts(over, this.limits);
       }
-      // Another has ended, and can have been given back.
+      // Another one has ended meanwhile, and can have been given back.
     }
   }
 
-  /** Ends an attempt. The next one that waits takes its place. */
+  /** Ends an attempt, and leaves its place to the next one that waits. */
   #leave(client: string): void {
     const { clients } = this.attempts;
     const state = clients.get(client);
@@ -130,25 +130,25 @@ export class GuessGate {
   }
 
   /**
-   * Counts an attempt, until a count is over its limit.
-   * @param counted gets what has counted it.
-   * @returns the count that is over its limit.
+   * Counts an attempt everywhere, or until a count is over its limit.
+   * @returns what has counted it, and the count that is over its limit.
    */
-  async #count(client: string, counted: Counter[]): Promise<AttemptCount | undefined> {
+  async #count(client: string): Promise<{ counters: Counter[]; over?: AttemptCount }> {
+    const counters: Counter[] = [];
     /** Whether the client has other attempts, failed or in flight. Only for them is there a limit of all clients. */
     let hasOthers = false;
-    for (const counter of this.#counters(client)) {
+    for (const counter of this.#countersFor(client)) {
       const count = await consume(counter);
       if (count === undefined) continue;
-      counted.push(counter);
+      counters.push(counter);
       if (counter.key === client) hasOthers ||= count.consumedPoints > 1;
-      if (count.isOver && (counter.key === client || hasOthers)) return count;
+      if (count.isOver && (counter.key === client || hasOthers)) return { counters, over: count };
     }
-    return undefined;
+    return { counters };
   }
 
   /** What counts an attempt. Limiters that the app has given come last, because those in memory cost no call. */
-  #counters(client: string): Counter[] {
+  #countersFor(client: string): Counter[] {
     const { limit, windowMs, total, limiter, totalLimiter } = this.limits;
     const none = Number.POSITIVE_INFINITY;
     const counters = [...this.attempts.windows].map(
