@@ -1,6 +1,6 @@
 import type { KeyApi } from '../clients/key-api.js';
 import { checkSignal } from '../deadline.js';
-import { isMarketgateError, MarketgateError } from '../errors.js';
+import { isMarketgateError } from '../errors.js';
 import { isOutage } from '../http/http-client.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import {
@@ -119,6 +119,8 @@ export const CHECK_OPTION_NAMES = [
 
 const MALFORMED =
   'this is no purchase code: it is too short, too long, or has other characters; check that it was copied whole';
+const NO_ITEM_ID =
+  'the item must be a whole number, as Number(req.params.id) gives it; check the link';
 
 /**
  * Makes the check of a guard, which rejects with the errors of the app's own functions. It asks the service only
@@ -135,7 +137,8 @@ export function makePurchaseCheck<Req>(
   letsInOutage = false,
 ) {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
-  const wanted = itemsOption(owner, options.item);
+  const { item } = options;
+  const itemIds = typeof item === 'function' ? undefined : itemsOption(owner, item);
   const checkConditions = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
   const checkHolder = 'holder' in options ? makeHolderCheck(owner, options.holder) : undefined;
   const { fresh } = options;
@@ -175,8 +178,8 @@ export function makePurchaseCheck<Req>(
       const message = 'no purchase code was sent; send the one that came with the purchase';
       return deny('purchase_required', message, 'absent');
     }
-    const items = typeof wanted === 'function' ? await wanted(req) : wanted;
-    if (items instanceof Error) return { verdict: 'invalid', denial: items };
+    const items = typeof item === 'function' ? [await item(req)].flat() : itemIds;
+    if (items && !areIds(items)) return deny('item_id_invalid', NO_ITEM_ID);
     if (typeof given !== 'string') return deny('purchase_code_invalid', MALFORMED);
     // Most codes are normalised already.
     const code = isPurchaseCode(given) ? given : normalizePurchaseCode(given);
@@ -191,10 +194,10 @@ export function makePurchaseCheck<Req>(
     const ask = async (onCached?: () => void) =>
       keyApi.validatePurchase(code, { signal, fresh: isFresh, onCached });
     // Outside of `try`, because a failing `keyGenerator` is the app's error, not an answer of the service.
-    const client = gate && clientOf(req, gate);
+    const asked = gate ? gate.attempt(clientOf(req, gate), ask, signal) : ask();
     let purchase: Purchase | null;
     try {
-      purchase = await (gate && client !== undefined ? gate.attempt(client, ask, signal) : ask());
+      purchase = await asked;
     } catch (error) {
       // `onUnknown` is for a service that is down, not for a visitor who has left.
       if (!isMarketgateError(error) || signal?.aborted) throw error;
@@ -277,33 +280,16 @@ const unreadable = (field: string): CheckResult =>
     `the service sent a "${field}" that cannot be read, and a condition needs it; see the diagnostics channel marketgate:drift`,
   );
 
-/**
- * The items that will do, or a function that gives those of a request, or the error `item_id_invalid`. `undefined`: any
- * item will do.
- */
-function itemsOption<Req>(
-  owner: string,
-  item: PurchaseConditions<Req>['item'],
-): readonly number[] | ((req: Req) => Promise<readonly number[] | MarketgateError>) | undefined {
+/** Digits are refused too: of `?item=1&item=2` in a query, a visitor would choose one. */
+const areIds = (ids: readonly unknown[]): boolean =>
+  ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0);
+
+/** `undefined`: any item will do. */
+function itemsOption(owner: string, item: unknown): readonly number[] | undefined {
   if (item === undefined) return undefined;
-  const areIds = (ids: readonly unknown[]) =>
-    ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0);
-  if (typeof item === 'function') {
-    return async (req) => {
-      const ids = [await item(req)].flat();
-      if (areIds(ids)) return ids;
-      // Digits are refused too: of `?item=1&item=2` in a query, a visitor would choose one.
-      return new MarketgateError(
-        'item_id_invalid',
-        'the item must be a whole number, as Number(req.params.id) gives it; check the link',
-      );
-    };
-  }
   const ids = [item].flat();
-  if (ids.length === 0 || !areIds(ids)) {
-    throw wrongOption(owner, 'item', 'must be an item id (a whole number), several, or a function');
-  }
-  return ids;
+  if (ids.length > 0 && areIds(ids)) return ids as number[];
+  throw wrongOption(owner, 'item', 'must be an item id (a whole number), several, or a function');
 }
 
 function licensesOption(owner: string, value: unknown): readonly string[] | undefined {
