@@ -1,4 +1,5 @@
-import { get } from 'node:http';
+import { once } from 'node:events';
+import { get, type ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler } from 'express';
 import { errorHandler, loadItems, type RequirePurchaseOptions, requirePurchase } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
@@ -70,6 +71,24 @@ describe('a visitor who leaves', () => {
       await vi.waitFor(() => expect(shop.ended).toHaveBeenCalledExactlyOnceWith(why), SOON);
     },
   );
+
+  it('before the service is asked causes no request', async () => {
+    const reached = vi.fn();
+    const code = async (req: { res?: ServerResponse }) => {
+      const left = once(req.res as ServerResponse, 'close');
+      reached();
+      await left;
+      return CODE;
+    };
+    const { service, ended, visit } = await openShop(express, { code });
+    const before = service.dispatcher.requests.length;
+    const { leave } = visit('/guarded');
+    await vi.waitFor(() => expect(reached).toHaveBeenCalled(), SOON);
+    leave();
+    const why = expect.stringMatching(/visitor left/);
+    await vi.waitFor(() => expect(ended).toHaveBeenCalledExactlyOnceWith(why), SOON);
+    expect(service.dispatcher.requests).toHaveLength(before);
+  });
 
   it('does not pass for an outage: the others are served', async () => {
     const { service, visit, askAndLeave } = await openShop(express, { guessLimit: { limit: 20 } });
