@@ -31,6 +31,8 @@ interface Counter {
 const EVERYBODY = 'all';
 /** Milliseconds that a limiter of the app can take. That of Redis has a shorter limit of its own. */
 const LIMITER_TIMEOUT = 2000;
+/** Milliseconds after which a limiter fails again. One slow reply at the start is no news. */
+const AGAIN = 1000;
 
 /** What all guards of one client of the service share, wherever they were made. */
 class Attempts {
@@ -187,6 +189,9 @@ const giveBack = (counters: readonly Counter[]): Promise<unknown> =>
     counters.map(({ limiter, key }) => withTimeout(LIMITER_TIMEOUT, () => limiter.reward(key))),
   );
 
+/** When each limiter failed first. */
+const firstFailures = new WeakMap<object, number>();
+
 function reportFailure(limiter: AttemptLimiter, error: Error): void {
   reportDrift(limiter, {
     endpoint: 'guessLimit.consume',
@@ -194,8 +199,12 @@ function reportFailure(limiter: AttemptLimiter, error: Error): void {
     path: 'count',
     expected: 'a limiter that answers; in Redis, one that can write and run scripts (EVAL)',
   });
+  const now = performance.now();
+  const first = firstFailures.get(limiter) ?? now;
+  firstFailures.set(limiter, first);
+  if (now - first < AGAIN) return;
   // A message of another library can contain the client.
-  const why = isMarketgateError(error) ? `; the failure: ${error.message.split(';')[0]}` : '';
+  const why = isMarketgateError(error) ? `; last failure: ${error.message.split(';')[0]}` : '';
   warnOnce('MARKETGATE_GUESSES_NOT_SHARED', why);
 }
 

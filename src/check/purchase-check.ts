@@ -140,6 +140,7 @@ export function makePurchaseCheck<Req>(
   const { item } = options;
   const itemIds = typeof item === 'function' ? undefined : itemsOption(owner, item);
   const checkConditions = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
+  const accept = functionOption(owner, 'accept', options.accept);
   const checkHolder = 'holder' in options ? makeHolderCheck(owner, options.holder) : undefined;
   const { fresh } = options;
   const checkFresh = (value: unknown): boolean => flagOption(owner, 'fresh', value);
@@ -164,9 +165,14 @@ export function makePurchaseCheck<Req>(
         'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws',
       );
     }
-    const result = await checkConditions(purchase, items, req);
+    const refusal = checkConditions(purchase, items);
+    if (refusal !== undefined) return refusal;
+    if (accept !== undefined && (await accept(purchase, req)) !== true) {
+      return refuse(purchase, 'purchase_not_accepted', '"accept" refused it; send another one');
+    }
+    const valid: CheckResult = { verdict: 'valid', purchase };
     // Last, so that a refused purchase is held by nobody.
-    return checkHolder && result.verdict === 'valid' ? checkHolder(result, code, req) : result;
+    return checkHolder ? checkHolder(valid, code, req) : valid;
   };
 
   return async (
@@ -216,7 +222,7 @@ export function makePurchaseCheck<Req>(
 export const isAbsent = (code: unknown): boolean =>
   code === undefined || code === null || (typeof code === 'string' && isBlank(code));
 
-/** Checks the options. Gives the function that checks a valid purchase against the conditions. */
+/** Checks the options. Gives the function that refuses a valid purchase which does not meet the conditions. */
 function makeConditionCheck<Req>(
   owner: string,
   conditions: PurchaseConditions<Req>,
@@ -231,13 +237,8 @@ function makeConditionCheck<Req>(
   const licenses = licensesOption(owner, conditions.licenseType);
   const wanted = licenses?.map((type) => `"${type}"`).join(' or ');
   const supported = flagOption(owner, 'supported', conditions.supported);
-  const accept = functionOption(owner, 'accept', conditions.accept);
 
-  return async (
-    purchase: Purchase,
-    items: readonly number[] | undefined,
-    req: Req,
-  ): Promise<CheckResult> => {
+  return (purchase: Purchase, items: readonly number[] | undefined): CheckResult | undefined => {
     if (items !== undefined && !items.includes(purchase.item.id)) {
       const why = 'for another item; send the code of this one';
       return refuse(purchase, 'purchase_item_mismatch', why);
@@ -261,10 +262,7 @@ function makeConditionCheck<Req>(
         return refuse(purchase, 'support_expired', why);
       }
     }
-    if (accept === undefined || (await accept(purchase, req)) === true) {
-      return { verdict: 'valid', purchase };
-    }
-    return refuse(purchase, 'purchase_not_accepted', '"accept" refused it; send another one');
+    return undefined;
   };
 }
 

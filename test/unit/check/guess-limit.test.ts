@@ -176,11 +176,15 @@ describe('a limiter of the app', () => {
     expect(await asked).toBe('valid');
   });
 
-  it('that fails is reported, and warned about once', async () => {
+  it('that fails is reported, and warned about once, when it fails again', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
     const [drift, warnings] = [hear('drift'), hearWarnings()];
     const check = checkWithin(limiterThat(down));
     for (let n = 0; n < 2; n++) await check(purchase);
     expect(drift).toEqual([expect.objectContaining({ kind: 'not-counted' })]);
+    expect(warnings).toEqual([]);
+    vi.advanceTimersByTime(1000);
+    for (let n = 0; n < 2; n++) await check(purchase);
     expect(warnings).toEqual(['MARKETGATE_GUESSES_NOT_SHARED']);
   });
 
