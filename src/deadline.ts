@@ -123,11 +123,9 @@ export const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> 
 export const wait = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Runs `task` later, unless the returned function cancels it. Does not keep the process alive. */
-export function schedule(milliseconds: number, task: () => void): () => void {
-  const timer = setTimeout(task, milliseconds).unref();
-  return () => clearTimeout(timer);
-}
+/** Runs `task` later. Does not keep the process alive. */
+export const schedule = (milliseconds: number, task: () => void): void =>
+  void setTimeout(task, milliseconds).unref();
 
 /** @throws the reason of an aborted signal, and a TypeError for what is no signal. */
 export function checkSignal(signal: AbortSignal | Ending): void {

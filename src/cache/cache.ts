@@ -1,16 +1,18 @@
 import { LRUCache } from 'lru-cache';
-import { checkSignal, type Ending } from '../deadline.js';
+import { checkSignal, type Ending, wait } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
-import { deepFreeze, noteUnreadable } from '../model/fields.js';
+import { deepFreeze, noteUnreadable, unreadableIn } from '../model/fields.js';
 import { flagOption } from '../options.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import { ALL, type Orders } from './orders.js';
-import type { Found, SharedAnswer, SharedTier } from './shared-tier.js';
+import type { Content, Found, SharedTier } from './shared-tier.js';
 
 /** How many times a lookup asks when each answer is invalidated before it arrives. */
 const MAX_ROUNDS = 3;
+/** How long to wait before looking again for the answer of another process, in milliseconds. */
+const POLL = 25;
 
 /** A cached answer of the service. */
 export interface Answer<T> {
@@ -32,6 +34,7 @@ export interface Positive<T> extends Answer<T> {
 /** A negative answer. It is about one spelling of the key, because a service can distinguish letter cases. */
 interface Negative extends Answer<never> {
   readonly value: null;
+  readonly order: number;
   readonly spelling: string;
 }
 
@@ -56,22 +59,29 @@ export interface RequestOptions {
 }
 
 /** A lookup that has begun and has no answer yet; callers join it. */
-interface Lookup<T> extends InFlight<Answer<T>> {
+class Lookup<T> extends InFlight<Answer<T>> {
+  readonly begunAt = performance.now();
   /** Where it is looking, and so where its answer or failure comes from. */
-  source?: LookupMessage['source'];
-  /** The place of its request to the service, in the order of requests; absent before that. */
-  order?: number;
+  source: LookupMessage['source'] = 'service';
+  /** The place of its request to the service, in the order of requests. */
+  order = Number.POSITIVE_INFINITY;
+  /** Releases its lock in the shared tier. */
+  release?: () => void;
 }
 
-export interface CacheParts<T> {
+/** What the shared tier has. `known`: a cached answer for which the service need not be asked. */
+interface Shared<T> {
+  readonly found?: Found | undefined;
+  readonly known?: Answer<T> | undefined;
+}
+
+interface CacheParts<T> {
   /** The kind of answer, as in `marketgate:lookup`. */
   readonly what: LookupMessage['what'];
   readonly limits: CacheLimits;
   /** Milliseconds, for durations. */
   readonly clock: () => number;
   readonly request: (spelling: string, options: RequestOptions) => Promise<T | null>;
-  /** Whether a negative answer takes access away, so that it must reach all processes. Default false. */
-  readonly isRevocable?: boolean;
   readonly orders: Orders;
   readonly sharedTier: SharedTier | undefined;
 }
@@ -214,14 +224,13 @@ export class Cache<T extends object> {
   /** The newest lookup of this spelling, unless it was aborted or its answer will not be served. */
   #joinable(spelling: string): Lookup<T> | undefined {
     const lookup = this.#lookups.get(spelling);
-    if (lookup === undefined || lookup.aborted) return undefined;
-    const order = lookup.order ?? Number.POSITIVE_INFINITY;
-    return this.#isInvalid(spelling, order) ? undefined : lookup;
+    if (lookup === undefined || lookup.ending.aborted) return undefined;
+    return this.#isInvalid(spelling, lookup.order) ? undefined : lookup;
   }
 
   #start(spelling: string, isFresh: boolean): Lookup<T> {
-    const lookup: Lookup<T> = new InFlight(
-      (self) => this.#answer(spelling, isFresh, self),
+    const lookup: Lookup<T> = new Lookup(
+      () => this.#answer(spelling, isFresh, lookup),
       () => {
         if (this.#lookups.get(spelling) === lookup) this.#lookups.delete(spelling);
       },
@@ -232,26 +241,17 @@ export class Cache<T extends object> {
 
   /** Asks the shared tier, and then the service, until there is an answer that was not invalidated before it arrived. */
   async #answer(spelling: string, isFresh: boolean, lookup: Lookup<T>): Promise<Answer<T>> {
-    const { sharedTier } = this.parts;
-    const subject = this.subject(spelling);
-    const adopt = (answer: SharedAnswer) => this.#adopt(spelling, answer);
-    const begun = performance.now();
     // Once the service was asked, in any round, the guess limit counts the lookup.
-    lookup.source = sharedTier ? 'shared' : 'service';
+    if (this.parts.sharedTier) lookup.source = 'shared';
     try {
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        const found = isFresh
-          ? await sharedTier?.read(subject, adopt)
-          : await sharedTier?.find(subject, adopt, lookup);
-        try {
-          const known = isFresh || !found ? undefined : this.#known(spelling, found, lookup);
-          const answer = known ?? (await this.#request(spelling, lookup, begun, found));
-          if (answer === undefined) continue;
-          this.#report(lookup.source, answer);
-          return answer;
-        } finally {
-          found?.release?.();
-        }
+        const { found, known } = isFresh
+          ? { found: (await this.#read(spelling)).found }
+          : await this.#find(spelling, lookup);
+        const answer = known ?? (await this.#request(spelling, lookup, found));
+        if (answer === undefined) continue;
+        this.#report(lookup.source, answer);
+        return answer;
       }
       throw new MarketgateError(
         'service_unavailable',
@@ -260,75 +260,108 @@ export class Cache<T extends object> {
     } catch (error) {
       this.#report(lookup.source, undefined, error);
       throw error;
+    } finally {
+      lookup.release?.();
     }
   }
 
-  /** An answer for which the service need not be asked: the shared tier's, or the cached one where that cannot be asked. */
-  #known(spelling: string, found: Found<Answer<T>>, lookup: Lookup<T>): Answer<T> | undefined {
-    if (found.now !== undefined) return found.adopted;
+  /** Looks for an answer until there is one, or the service is to be asked: by one process, while the others wait here. */
+  async #find(spelling: string, lookup: Lookup<T>): Promise<Shared<T>> {
+    const { sharedTier, limits } = this.parts;
+    for (;;) {
+      const shared = await this.#read(spelling);
+      if (sharedTier === undefined || shared.found === undefined) break;
+      if (shared.known || lookup.release) return shared;
+      const lock = await sharedTier.lock(this.subject(spelling));
+      const isTimeLeft = performance.now() - lookup.begunAt < sharedTier.longestWait;
+      // The process that had the lock can have shared its answer in between, so the row is read again.
+      if (lock) lookup.release = lock;
+      else if (lock === false && isTimeLeft && !lookup.ending.aborted) await wait(POLL);
+      else return shared;
+    }
+    // The shared cache cannot be asked. Not a stale answer, because this lookup can be its refresh.
     const own = this.#positive.peek(spelling.toLowerCase());
-    // Not while it is stale, because this lookup can be its refresh.
-    if (own === undefined || this.#ageOf(own) >= this.parts.limits.ttl) return undefined;
+    if (own === undefined || this.#ageOf(own) >= limits.ttl) return {};
     lookup.source = 'cache';
-    return own;
+    return { known: own };
   }
 
-  /** Asks the service, and shares its answer. `undefined`: it was invalidated before it arrived. */
+  /** Reads what the shared tier has, and caches it. */
+  async #read(spelling: string): Promise<Shared<T>> {
+    const found = await this.parts.sharedTier?.read(this.subject(spelling));
+    return { found, known: found && this.#adopt(spelling, found) };
+  }
+
+  /** Asks the service. `undefined`: its answer was invalidated before it arrived. */
   async #request(
     spelling: string,
     lookup: Lookup<T>,
-    begun: number,
-    found?: Found<Answer<T>>,
+    found: Found | undefined,
   ): Promise<Answer<T> | undefined> {
-    const { request, isRevocable = false, orders, clock, sharedTier } = this.parts;
-    lookup.throwIfAborted();
+    const { what, request, orders, clock, sharedTier } = this.parts;
+    lookup.ending.throwIfAborted();
     const key = spelling.toLowerCase();
     const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
-    const time = orders.begin(found?.now !== undefined);
+    const time = orders.begin(found !== undefined);
     const at = clock();
-    const elapsed = performance.now() - begun;
+    const epoch = sharedTier?.epoch ?? Number.NaN;
+    const elapsed = performance.now() - lookup.begunAt;
     lookup.source = 'service';
     lookup.order = time.order;
-    const value = await request(spelling, { signal: lookup, hadPositive, elapsed });
+    const value = await request(spelling, { signal: lookup.ending, hadPositive, elapsed });
     const order = value === null ? orders.ofNegative(time) : time.order;
     const later = this.#positive.peek(key);
     if (later !== undefined && later.order > order) {
       return this.#mustAsk(later) ? undefined : later;
     }
     if (value !== null && this.#isInvalid(key, order)) return undefined;
-    const epoch = found?.now === undefined ? Number.NaN : found.epoch;
     const answer =
       value === null
-        ? this.#keepNegative(key, order, { value, at, spelling })
+        ? this.#keepNegative(key, { value, at, order, spelling })
         : this.#keepPositive(key, { value: deepFreeze(value), at, order, epoch });
-    if (!sharedTier || !found) return answer;
-    const subject = this.subject(key);
-    const given = { subject, value, spelling, order, isRevocable, hadPositive };
-    const isLate = await sharedTier.share(given, found);
-    // The connection was lost and is back since the shared cache was asked, or no messages arrive: what was published
-    // in between is not known.
-    const isDeaf = Number.isNaN(sharedTier.epoch) && found.now !== undefined;
-    const hasMissed =
-      !sharedTier.isResting && (isDeaf || !Object.is(sharedTier.epoch, found.epoch));
+    if (sharedTier === undefined) return answer;
+    const isTombstone = value === null && hadPositive;
+    const unreadable = value === null ? undefined : unreadableIn(value);
+    const content = { value, spelling, isTombstone, unreadable };
+    if (what === 'purchase') return this.#share(sharedTier, answer, content, epoch, found);
+    if (found) await sharedTier.shareByTtl(this.subject(key), order, content, found);
+    return answer;
+  }
+
+  /** Shares an answer about a code. @returns what is served. `undefined`: it was invalidated meanwhile. */
+  async #share(
+    sharedTier: SharedTier,
+    answer: Positive<T> | Negative,
+    content: Content,
+    epoch: number,
+    found: Found | undefined,
+  ): Promise<Answer<T> | undefined> {
+    const { value, order } = answer;
+    const { spelling } = content;
+    const key = spelling.toLowerCase();
+    const isLate = await sharedTier.share(this.subject(key), order, content, found);
+    // Messages since the request was sent were missed.
+    const hasMissed = !sharedTier.isResting && sharedTier.epoch !== epoch;
     if (isLate || hasMissed) {
-      const again = await sharedTier.read(subject, (newer) => this.#adopt(spelling, newer));
-      if (value === null) return again.adopted ?? answer;
+      const { known } = await this.#read(spelling);
+      if (value === null) return known ?? answer;
       // A later answer hides whether it was invalidated before that, which the missed messages would tell.
       if (hasMissed && this.#positive.peek(key) !== answer) return undefined;
     }
     return value !== null && this.#isInvalid(key, order) ? undefined : answer;
   }
 
-  /** Caches an answer of the shared tier. @returns it, if the service need not be asked. */
-  #adopt(spelling: string, answer: SharedAnswer): Answer<T> | undefined {
+  /** Caches what the shared tier has found. @returns it, if the service need not be asked. */
+  #adopt(spelling: string, { answer, epoch }: Found): Answer<T> | undefined {
+    if (answer === undefined) return undefined;
     const { clock, limits } = this.parts;
-    const { value, unreadable, order, age, epoch } = answer;
+    const { value, unreadable, order, age } = answer;
     const key = spelling.toLowerCase();
     const at = clock() - age;
     const known = this.#positive.peek(key);
     if (value === null) {
       if (known && known.order > order) return undefined;
-      const negative = this.#keepNegative(key, order, { value, at, spelling });
+      const negative = this.#keepNegative(key, { value, at, order, spelling });
       if (answer.spelling === spelling && age < limits.invalidTtl) return negative;
       this.#negative.delete(key);
       return undefined;
@@ -347,8 +380,8 @@ export class Cache<T extends object> {
     return positive;
   }
 
-  #keepNegative(key: string, order: number, negative: Negative): Negative {
-    this.parts.orders.invalidate(this.subject(key), order);
+  #keepNegative(key: string, negative: Negative): Negative {
+    this.parts.orders.invalidate(this.subject(key), negative.order);
     this.#negative.set(key, negative);
     return negative;
   }

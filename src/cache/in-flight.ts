@@ -4,16 +4,17 @@ import { Ending, onAbort } from '../deadline.js';
  * A request in progress that several callers wait for. A caller's abort does not fail the others. The request
  * is aborted when the last caller has left.
  */
-export class InFlight<T> extends Ending {
+export class InFlight<T> {
+  /** Ends the request. */
+  readonly ending = new Ending();
   readonly #answer: Promise<T>;
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
 
   /** @param onEnd - called when the request has ended, also when no caller waits any more. */
-  constructor(request: (self: InFlight<T>) => Promise<T>, onEnd: () => void) {
-    super();
+  constructor(request: () => Promise<T>, onEnd: () => void) {
     // Begins in a microtask, when its owner has registered it.
-    this.#answer = Promise.resolve(this).then(request);
+    this.#answer = Promise.resolve().then(request);
     // This also handles the rejection when every caller has left.
     void this.#answer.then(onEnd, onEnd);
   }
@@ -29,7 +30,7 @@ export class InFlight<T> extends Ending {
       const stop = onAbort(signal, () => {
         this.#callers--;
         reject(signal.reason);
-        if (this.#callers === 0) this.abort(signal.reason);
+        if (this.#callers === 0) this.ending.abort(signal.reason);
       });
       this.#answer.then(resolve, reject).finally(stop);
     });

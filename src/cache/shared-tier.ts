@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { schedule, wait, withTimeout } from '../deadline.js';
+import { schedule, withTimeout } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { unreadableIn } from '../model/fields.js';
 import type { CacheLimits } from './options.js';
 import { ALL, type Orders } from './orders.js';
 import { Seal } from './seal.js';
@@ -49,10 +48,6 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
 
 /** The limit of one call to a shared cache, in milliseconds. */
 const MAX_CALL = 100;
-/** How long the lock of a lookup lasts, in milliseconds: a process that dies delays the others by this at most. */
-const LOCK_TTL = 2000;
-/** How long to wait before looking again for the answer of another process, in milliseconds. */
-const POLL = 25;
 /** The longest answer that is shared, in characters: a longer one would hold up the other calls. */
 const MAX_LENGTH = 512 * 1024;
 /** Tombstones that wait at most. More are replaced by an invalidation of everything. */
@@ -73,49 +68,34 @@ export interface SharedTierOptions {
   readonly orders: Orders;
 }
 
-/** What is sealed in a row. */
-interface Content {
+/** An answer as it is shared. */
+export interface Content {
   /** `null`: a negative answer. */
   readonly value: object | null;
-  /** The time before the request by the shared cache's clock, in microseconds. */
-  readonly at: number;
-  /** The spelling that was requested. Absent: the answer was invalidated. */
-  readonly spelling?: string;
+  /** The spelling that was requested; empty, if the answer was invalidated. */
+  readonly spelling: string;
+  /** Whether it is a negative answer about what had a positive one. */
   readonly isTombstone?: boolean;
   /** The fields of the value that could not be read. */
   readonly unreadable?: readonly string[] | undefined;
 }
 
-/** An answer that another process has shared. */
-export interface SharedAnswer extends Content {
-  /** Milliseconds since the request, by the shared cache's clock. */
-  readonly age: number;
-  readonly order: number;
-  /** The epoch in which it was read. */
-  readonly epoch: number;
+/** What is sealed in a row. */
+interface SealedContent extends Content {
+  /** The time before the request by the shared cache's clock, in microseconds. */
+  readonly at: number;
 }
 
 /** What the shared tier has about a subject. */
-export interface Found<A> {
+export interface Found {
   /** The epoch in which it was asked: messages that are missed from then on can be about what is requested next. */
   readonly epoch: number;
-  /** The time by the shared cache's clock, in microseconds. Absent, if the shared cache could not be asked. */
-  readonly now?: number;
-  readonly adopted?: A | undefined;
+  /** The time by the shared cache's clock, in microseconds. */
+  readonly now: number;
   /** Whether the row is a positive answer or a tombstone of one. */
   readonly hadPositive: boolean;
-  /** Releases the lock, if there is one. To be called when the answer is shared, or none came. */
-  readonly release?: () => void;
-}
-
-/** A new answer of the service. */
-interface NewAnswer extends Pick<Content, 'value'> {
-  readonly subject: string;
-  readonly spelling: string;
-  readonly order: number;
-  readonly isRevocable: boolean;
-  /** Whether there was a positive answer, here or in the shared cache. */
-  readonly hadPositive: boolean;
+  /** The answer of the row, with its age in milliseconds. Absent: there is none, or it does not count. */
+  readonly answer?: Content & { readonly order: number; readonly age: number };
 }
 
 /** Shares answers with the other processes of a fleet, and invalidates theirs. */
@@ -130,6 +110,11 @@ export class SharedTier {
   readonly #life: number;
   /** Of one call to the shared cache, in milliseconds. */
   readonly #deadline: number;
+  /**
+   * How long a lookup waits for the answer of another process, and how long a lock lasts: a process that dies delays the
+   * others by this at most. In milliseconds.
+   */
+  readonly longestWait: number;
   /** The orders of the tombstones that are to be sent, by subject. */
   readonly #waiting = new Map<string, number>();
   readonly #stored = new LRUCache<string, number>({ max: MAX_STORED });
@@ -146,6 +131,8 @@ export class SharedTier {
     this.#life = Math.max(ttl + Math.min(staleWhileRevalidate, staleIfError), staleIfError);
     // A lookup makes several such calls, and most of its time is for the service.
     this.#deadline = Math.min(MAX_CALL, options.timeout / 4);
+    // The service gets at least half of the time.
+    this.longestWait = options.timeout / 2;
     this.#store = new GuardedSharedCache(shared, this.#deadline);
   }
 
@@ -155,83 +142,64 @@ export class SharedTier {
   }
 
   /**
-   * Looks for an answer until there is one that can be served, or the caller is to ask the service. One
-   * process asks at a time; the others wait for its answer.
-   * @param adopt - called with each answer that is found. Caches it, and returns it if it can be served.
-   * @param signal - ends the wait.
+   * Takes the lock of a subject, with which one process at a time asks the service. Resolves to the function that releases
+   * it, to `false` where another process has it, and to `undefined` where it cannot be taken.
    */
-  async find<A>(
-    subject: string,
-    adopt: (answer: SharedAnswer) => A | undefined,
-    signal: Pick<AbortSignal, 'aborted'>,
-  ): Promise<Found<A>> {
-    const begun = performance.now();
-    // The service gets at least half of the time.
-    const longest = Math.min(LOCK_TTL, this.options.timeout / 2);
-    for (;;) {
-      const found = await this.read(subject, adopt);
-      if (found.now === undefined || found.adopted !== undefined) return found;
-      const name = `${this.#seal?.name(subject)}.lock`;
-      const lock = await this.#store.call(async (store) => {
-        const taken = await store.lock(name, LOCK_TTL);
-        return taken === undefined ? 'of another process' : taken;
-      });
-      if (typeof lock === 'function') {
-        const release = (): void => void withTimeout(this.#deadline, lock).catch(() => {});
-        // The process that had the lock can have shared its answer in between.
-        return { ...(await this.read(subject, adopt)), release };
-      }
-      const isLocked = lock === 'of another process';
-      if (!isLocked || performance.now() - begun >= longest || signal.aborted) return found;
-      await wait(POLL);
-    }
+  async lock(subject: string): Promise<(() => void) | false | undefined> {
+    const name = `${this.#seal?.name(subject)}.lock`;
+    const lock = await this.#store.call(async (store) => {
+      const release = await store.lock(name, this.longestWait);
+      return release === undefined ? false : release;
+    });
+    if (typeof lock === 'function')
+      return () => void withTimeout(this.#deadline, lock).catch(() => {});
+    return lock === false ? false : undefined;
   }
 
-  /** Reads the row about a subject. @param adopt - as for {@link find}. */
-  async read<A>(
-    subject: string,
-    adopt: (answer: SharedAnswer) => A | undefined,
-  ): Promise<Found<A>> {
+  /** Reads the row about a subject. `undefined`: the shared cache cannot be asked. */
+  async read(subject: string): Promise<Found | undefined> {
     const seal = await this.#currentSeal();
     const { epoch } = this;
     const isAllKnown = this.#allReadIn === epoch || (await this.#readAll(seal));
     const row = isAllKnown ? await this.#readRow(seal, subject) : undefined;
-    if (row === undefined) return { epoch, hadPositive: false };
+    if (row === undefined) return undefined;
     const { now, order, content } = row;
     const { orders } = this.options;
-    if (content === undefined || orders.isInvalid(ALL, order))
+    if (content === undefined || orders.isInvalid(ALL, order)) {
       return { epoch, now, hadPositive: false };
+    }
     const isNegative = content.value === null;
+    const hadPositive = !isNegative || content.isTombstone === true;
     const age = (now - content.at) / 1000;
     // A negative answer is read at any age, and a positive one not against a later negative one.
     const isUsable = isNegative || (age >= 0 && !orders.isInvalid(subject, order));
-    const answer = { ...content, age: Math.max(age, 0), order, epoch };
-    const adopted = isUsable ? adopt(answer) : undefined;
-    return { epoch, now, hadPositive: !isNegative || content.isTombstone === true, adopted };
+    if (!isUsable) return { epoch, now, hadPositive };
+    return { epoch, now, hadPositive, answer: { ...content, order, age: Math.max(age, 0) } };
+  }
+
+  /** Shares an answer that opens no door: by its ttl alone. */
+  async shareByTtl(subject: string, order: number, content: Content, found: Found): Promise<void> {
+    const { ttl, invalidTtl } = this.options.limits;
+    const life = content.value === null ? invalidTtl : ttl;
+    await this.#write(subject, order, { ...content, at: found.now }, life);
   }
 
   /**
-   * Shares an answer. A negative one invalidates the positive ones of all processes, if it is revocable, and is sent
-   * later if it cannot be sent now.
+   * Shares an answer about a code. A negative one invalidates the positive ones of all processes, and is sent later if it
+   * cannot be sent now.
    * @returns whether another process has shared a later answer.
    */
-  async share(answer: NewAnswer, { now }: Found<unknown>): Promise<boolean> {
-    const { subject, value, spelling, order, isRevocable, hadPositive } = answer;
-    if (value !== null) {
-      if (now === undefined) return false;
-      const life = isRevocable ? this.#life : this.options.limits.ttl;
-      const content = { at: now, spelling, unreadable: unreadableIn(value), value };
-      return (await this.#write(subject, order, content, life)) === false;
-    }
-    // Where the shared cache could not be asked, a positive answer cannot be excluded.
-    const isTombstone = isRevocable && (hadPositive || now === undefined);
-    if (now === undefined) {
-      if (isTombstone) this.#sendLater(subject, order);
+  async share(subject: string, order: number, content: Content, found?: Found): Promise<boolean> {
+    const isNegative = content.value === null;
+    if (found === undefined) {
+      // A positive answer cannot be excluded.
+      if (isNegative) this.#sendLater(subject, order);
       return false;
     }
-    const content = { at: now, spelling, isTombstone, value };
-    const { isWritten, isSent } = await this.#send(subject, order, content, isRevocable);
-    if (isTombstone && !isSent) this.#sendLater(subject, order);
+    const row = { ...content, at: found.now };
+    if (!isNegative) return (await this.#write(subject, order, row, this.#life)) === false;
+    const { isWritten, isSent } = await this.#send(subject, order, row);
+    if (content.isTombstone && !isSent) this.#sendLater(subject, order);
     return isWritten === false;
   }
 
@@ -328,7 +296,7 @@ export class SharedTier {
     const text = value === undefined ? undefined : seal.open(`${name} ${order}`, value);
     if (text !== undefined) {
       orders.noteOrder(order);
-      return { now, order, content: JSON.parse(text) as Content };
+      return { now, order, content: JSON.parse(text) as SealedContent };
     }
     if (value !== undefined) {
       const expected = 'a value sealed by this fleet, of this version';
@@ -343,27 +311,23 @@ export class SharedTier {
   async #write(
     subject: string,
     order: number,
-    content: Content,
+    content: SealedContent,
     life: number,
   ): Promise<boolean | undefined> {
     const seal = this.#seal as Seal;
-    let text: string;
-    try {
-      text = JSON.stringify(content);
-    } catch {
-      // An undocumented field is nested too deeply for JSON.
-      return undefined;
-    }
-    if (text.length > MAX_LENGTH) return undefined;
     const name = seal.name(subject);
-    const sealed = seal.seal(`${name} ${order}`, text);
-    const ttl = Math.max(1, Math.ceil(life));
-    const isWritten = await this.#store.call((store) => store.write(name, sealed, ttl, order));
+    const isWritten = await this.#store.call(async (store) => {
+      // Throws where an undocumented field is nested too deeply for JSON.
+      const text = JSON.stringify(content);
+      if (text.length > MAX_LENGTH) return undefined;
+      const sealed = seal.seal(`${name} ${order}`, text);
+      return store.write(name, sealed, Math.max(1, Math.ceil(life)), order);
+    });
     return typeof isWritten === 'boolean' ? isWritten : undefined;
   }
 
-  /** Stores a negative answer, and publishes it if it is revocable. */
-  async #send(subject: string, order: number, content: Content, isRevocable: boolean) {
+  /** Stores and publishes a negative answer. */
+  async #send(subject: string, order: number, content: SealedContent) {
     const seal = this.#seal as Seal;
     const message = seal.tag + seal.seal(MESSAGE, JSON.stringify({ subject, order }));
     const publish = async (store: SharedCache) => {
@@ -373,7 +337,7 @@ export class SharedTier {
     const life = content.isTombstone ? this.#life : this.options.limits.invalidTtl;
     const [isWritten, isPublished] = await Promise.all([
       this.#write(subject, order, content, life),
-      !isRevocable || this.#store.call(publish),
+      this.#store.call(publish),
     ]);
     const isSent = isWritten !== undefined && isPublished === true;
     if (isSent && content.isTombstone) raise(this.#stored, subject, order);
@@ -382,8 +346,8 @@ export class SharedTier {
 
   async #sendTombstone(subject: string, given: number): Promise<boolean> {
     const order = this.options.orders.converted(given);
-    const content = { at: order, isTombstone: true, value: null };
-    return (await this.#send(subject, order, content, true)).isSent;
+    const content = { at: order, isTombstone: true, spelling: '', value: null };
+    return (await this.#send(subject, order, content)).isSent;
   }
 
   #sendLater(subject: string, order: number): void {

@@ -1,4 +1,4 @@
-import { Cache, type CacheParts, type CallOptions, type Positive } from '../cache/cache.js';
+import { Cache, type CallOptions, type Positive } from '../cache/cache.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
@@ -285,10 +285,7 @@ export class KeyApi {
   }
 
   #makeCaches(limits: CacheLimits, clock: () => number): Caches {
-    const cacheOf = <T extends object>(
-      endpoint: Endpoint<T>,
-      parts: Partial<CacheParts<T>> = {},
-    ): Cache<T> =>
+    const cacheOf = <T extends object>(endpoint: Endpoint<T>): Cache<T> =>
       new Cache<T>({
         what: endpoint.what,
         limits,
@@ -296,13 +293,12 @@ export class KeyApi {
         request: (value, options) => this.#ask(endpoint, value, options),
         orders: this.#orders,
         sharedTier: this.#sharedTier,
-        ...parts,
       });
     return {
       account: cacheOf(accountDetails),
       items: cacheOf(itemsAll),
       item: cacheOf(itemsItem),
-      purchase: cacheOf(purchasesValidation, { isRevocable: true }),
+      purchase: cacheOf(purchasesValidation),
     };
   }
 

@@ -18,7 +18,7 @@ export const isKeyRejected = (error: unknown): error is MarketgateError =>
 export class KeyCheck {
   /** The last answer about a key. `rejection`: why the service does not know it; `undefined`: it does. */
   #last: { key: string; rejection: MarketgateError | undefined; at: number } | undefined;
-  #inFlight: { readonly key: string; readonly check: Promise<unknown> } | undefined;
+  readonly #inFlight = new Map<string, Promise<unknown>>();
 
   /**
    * @param clock milliseconds.
@@ -43,13 +43,10 @@ export class KeyCheck {
       if (last.rejection !== undefined) throw last.rejection;
       return;
     }
-    if (this.#inFlight?.key !== key) {
-      const check = this.getAccount(key).finally(() => {
-        if (this.#inFlight?.check === check) this.#inFlight = undefined;
-      });
-      this.#inFlight = { key, check };
-    }
-    await this.#inFlight.check;
+    const check =
+      this.#inFlight.get(key) ?? this.getAccount(key).finally(() => this.#inFlight.delete(key));
+    this.#inFlight.set(key, check);
+    await check;
   }
 
   /** Remembers an answer of account/details to this key. */

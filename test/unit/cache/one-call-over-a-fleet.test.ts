@@ -148,8 +148,37 @@ describe('one request for the whole fleet', () => {
     expect(shared.locks.size).toBe(0);
   });
 
+  it('is made also when the service takes nearly half of the timeout', async () => {
+    const { service, join, pass } = fleet();
+    const processes = Array.from({ length: 5 }, () => join());
+    for (const each of processes) await each.getAccount();
+    service.hold();
+    const asked = processes.map((each) => each.validatePurchase(CODE));
+    await settle();
+    await pass(4900);
+    await service.release();
+    await pass(100);
+    expect(await Promise.all(asked)).toEqual(Array(5).fill(purchase));
+    expect(service.asked()).toBe(1);
+  });
+
+  it('is waited for once: half of the timeout is for the service, also when its answer is invalidated', async () => {
+    const { service, shared, join, pass } = fleet();
+    const keyApi = join();
+    await keyApi.getAccount();
+    vi.spyOn(shared, 'lock').mockResolvedValue(undefined);
+    service.hold();
+    const asked = keyApi.validatePurchase(CODE);
+    await settle();
+    await pass(5100);
+    await keyApi.invalidate(CODE);
+    await service.release();
+    expect(await asked).toEqual(purchase);
+    expect(service.asked()).toBe(2);
+  });
+
   it.each([
-    ['that is killed', 2000],
+    ['that is killed', 5000],
     ['that gets no answer', 0],
   ])('of a process %s delays the others by at most %d ms', async (how, milliseconds) => {
     const { service, join, pass } = fleet();

@@ -11,16 +11,6 @@ it('a wait keeps the process alive, and what is to happen later does not', async
   expect([task?.hasRef(), waiting?.hasRef()]).toEqual([false, true]);
 });
 
-it('a task for later runs once, or not at all when it is cancelled', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const [task, cancelled] = [vi.fn(), vi.fn()];
-  schedule(50, task);
-  schedule(50, cancelled)();
-  await vi.advanceTimersByTimeAsync(100);
-  expect(task).toHaveBeenCalledTimes(1);
-  expect(cancelled).not.toHaveBeenCalled();
-});
-
 describe('a limit of time', () => {
   it('gives the answer, or the failure, that came in time, and leaves no timer', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
