@@ -2,20 +2,21 @@ import { EventEmitter, setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Ends what is in progress, as an `AbortController` does. undici takes it in place of a signal, which costs a third of
- * an HTTP request.
+ * What an `AbortController` and its signal are, in one: an `AbortController` for each call and each lookup costs a quarter
+ * of an HTTP request. undici takes any emitter of `abort` as a signal.
  */
 export class Ending extends EventEmitter<{ abort: [] }> {
   aborted = false;
   reason: unknown;
   #signal: AbortSignal | undefined;
 
-  /** The same as an `AbortSignal`, for whom it must be one. */
+  /** An `AbortSignal` that is aborted with it, for `fetch`. */
   get signal(): AbortSignal {
-    if (this.#signal !== undefined) return this.#signal;
-    const controller = new AbortController();
-    this.#signal = controller.signal;
-    onAbort(this, () => controller.abort(this.reason));
+    if (this.#signal === undefined) {
+      const controller = new AbortController();
+      onAbort(this, () => controller.abort(this.reason));
+      this.#signal = controller.signal;
+    }
     return this.#signal;
   }
 

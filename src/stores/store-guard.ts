@@ -9,25 +9,22 @@ const DEADLINE = 2000;
  * of the store's own error nor that error as its cause.
  *
  * @param name - of the store and its method, for the error, as in "tokenStore.get".
- * @param work - makes the call. It can ask whether the caller has its error already: what it gets then, nobody takes.
+ * @param work - makes the call.
  * @param deadline - in milliseconds.
  * @throws MarketgateError `store_unavailable`.
  */
 export async function callStore<T>(
   name: string,
-  work: (isOver: () => boolean) => T | Promise<T>,
+  work: () => T | Promise<T>,
   deadline = DEADLINE,
 ): Promise<T> {
-  let isOver = false;
   try {
-    return await withTimeout(deadline, () => work(() => isOver));
+    return await withTimeout(deadline, work);
   } catch (error) {
     // Of a store inside this one, or a store author's own.
     if (isMarketgateError(error) && error.code === 'store_unavailable') throw error;
     const message = `${name} ${describeFailure(error)}; look at the store and its connection`;
     throw new MarketgateError('store_unavailable', message);
-  } finally {
-    isOver = true;
   }
 }
 

@@ -48,22 +48,20 @@ export class RedisConnection {
 
   /**
    * @param method - for the error, as in "get".
-   * @param work - the commands. It can ask whether its caller has left.
+   * @param work - sends the commands.
    * @throws MarketgateError `store_unavailable`.
    */
-  call<T>(
-    method: string,
-    work: (redis: RedisCommands, isOver: () => boolean) => Promise<T>,
-  ): Promise<T> {
+  call<T>(method: string, work: (redis: RedisCommands) => Promise<T>): Promise<T> {
     const { commands } = this;
-    const send = async (isOver: () => boolean): Promise<T> => {
+    const endsAt = performance.now() + this.timeout;
+    const send = async (): Promise<T> => {
       while (!commands.isReady) {
         if (!commands.isClosed) await wait(POLL);
-        if (commands.isClosed || isOver()) {
+        if (commands.isClosed || performance.now() >= endsAt) {
           throw new NoAnswer('was not sent, because the client is not connected');
         }
       }
-      return work(commands, isOver);
+      return work(commands);
     };
     return callStore(`${this.owner}.${method}`, send, this.timeout);
   }

@@ -85,16 +85,11 @@ export class RedisCache implements SharedCache {
   async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
     const name = `${this.#redis.prefix}lock:${key}`;
     const lockId = randomUUID();
-    const unlock = (redis: RedisCommands) => redis.run(UNLOCK, name, [lockId]);
-    const reply = await this.#redis.call('lock', async (redis, isOver) => {
-      const taken = await redis.set(name, lockId, wholeMilliseconds(ttl), true);
-      // The caller has left, and would never release it.
-      if (taken === 'OK' && isOver()) await unlock(redis);
-      return taken;
-    });
-    if (reply !== 'OK') return undefined;
+    const life = wholeMilliseconds(ttl);
+    const reply = this.#redis.call('lock', ({ set }) => set(name, lockId, life, true));
+    if ((await reply) !== 'OK') return undefined;
     return async () => {
-      await this.#redis.call('unlock', unlock);
+      await this.#redis.call('unlock', (redis) => redis.run(UNLOCK, name, [lockId]));
     };
   }
 
