@@ -245,9 +245,7 @@ export class Cache<T extends object> {
     if (this.parts.sharedTier) lookup.source = 'shared';
     try {
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        const { found, known } = isFresh
-          ? { found: (await this.#read(spelling)).found }
-          : await this.#find(spelling, lookup);
+        const { found, known } = await this.#find(spelling, isFresh, lookup);
         const answer = known ?? (await this.#request(spelling, lookup, found));
         if (answer === undefined) continue;
         this.#report(lookup.source, answer);
@@ -266,10 +264,11 @@ export class Cache<T extends object> {
   }
 
   /** Looks for an answer until there is one, or the service is to be asked: by one process, while the others wait here. */
-  async #find(spelling: string, lookup: Lookup<T>): Promise<Shared<T>> {
+  async #find(spelling: string, isFresh: boolean, lookup: Lookup<T>): Promise<Shared<T>> {
     const { sharedTier, limits } = this.parts;
     for (;;) {
       const shared = await this.#read(spelling);
+      if (isFresh) return { found: shared.found };
       if (sharedTier === undefined || shared.found === undefined) break;
       if (shared.known || lookup.release) return shared;
       const lock = await sharedTier.lock(this.subject(spelling));
@@ -323,6 +322,7 @@ export class Cache<T extends object> {
     const isTombstone = value === null && hadPositive;
     const unreadable = value === null ? undefined : unreadableIn(value);
     const content = { value, spelling, isTombstone, unreadable };
+    // Nothing else opens a door.
     if (what === 'purchase') return this.#share(sharedTier, answer, content, epoch, found);
     if (found) await sharedTier.shareByTtl(this.subject(key), order, content, found);
     return answer;
