@@ -69,12 +69,6 @@ class Lookup<T> extends InFlight<Answer<T>> {
   release?: () => void;
 }
 
-/** What the shared tier has. `known`: a cached answer for which the service need not be asked. */
-interface Shared<T> {
-  readonly found?: Found | undefined;
-  readonly known?: Answer<T> | undefined;
-}
-
 interface CacheParts<T> {
   /** The kind of answer, as in `marketgate:lookup`. */
   readonly what: LookupMessage['what'];
@@ -264,11 +258,11 @@ export class Cache<T extends object> {
   }
 
   /** Looks for an answer until there is one, or the service is to be asked: by one process, while the others wait here. */
-  async #find(spelling: string, isFresh: boolean, lookup: Lookup<T>): Promise<Shared<T>> {
+  async #find(spelling: string, isFresh: boolean, lookup: Lookup<T>) {
     const { sharedTier, limits } = this.parts;
     for (;;) {
       const shared = await this.#read(spelling);
-      if (isFresh) return { found: shared.found };
+      if (isFresh) return { found: shared.found, known: undefined };
       if (sharedTier === undefined || shared.found === undefined) break;
       if (shared.known || lookup.release) return shared;
       const lock = await sharedTier.lock(this.subject(spelling));
@@ -280,13 +274,13 @@ export class Cache<T extends object> {
     }
     // The shared cache cannot be asked. Not a stale answer, because this lookup can be its refresh.
     const own = this.#positive.peek(spelling.toLowerCase());
-    if (own === undefined || this.#ageOf(own) >= limits.ttl) return {};
-    lookup.source = 'cache';
-    return { known: own };
+    const known = own && this.#ageOf(own) < limits.ttl ? own : undefined;
+    if (known) lookup.source = 'cache';
+    return { found: undefined, known };
   }
 
-  /** Reads what the shared tier has, and caches it. */
-  async #read(spelling: string): Promise<Shared<T>> {
+  /** Reads what the shared tier has, and caches it. `known`: an answer for which the service need not be asked. */
+  async #read(spelling: string) {
     const found = await this.parts.sharedTier?.read(this.subject(spelling));
     return { found, known: found && this.#adopt(spelling, found) };
   }
