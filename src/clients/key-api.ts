@@ -6,7 +6,12 @@ import { checkSignal } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
-import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
+import {
+  type HttpCallOptions,
+  HttpClient,
+  type HttpRequest,
+  noteAnswered,
+} from '../http/http-client.js';
 import type { JsonResponse } from '../http/response.js';
 import { encode, nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
@@ -251,7 +256,13 @@ export class KeyApi {
         }
         throw error;
       }
-      if (answer === null) await confirm();
+      if (answer === null) {
+        await confirm().catch((error: unknown) => {
+          // The service has answered, only the key is in doubt. `onUnknown: 'allow'` must not let that code in.
+          noteAnswered(error);
+          throw error;
+        });
+      }
       return answer;
     });
   }

@@ -34,6 +34,11 @@ const serviceStates = new WeakMap<object, () => Promise<ServiceState>>();
 export const isOutage = async (error: unknown): Promise<boolean> =>
   isUnavailable(error) && (await serviceStates.get(error)?.()) === 'down';
 
+/** Notes that the call of an error had an answer to what was asked: the error is neither an outage nor about that. */
+export function noteAnswered(error: unknown): void {
+  serviceStates.delete(Object(error));
+}
+
 /** Whether the service answers the client's probe as documented, so that an error is about what the visitor sent. */
 export const isServing = async (error: unknown): Promise<boolean> =>
   (await serviceStates.get(Object(error))?.()) === 'up';

@@ -54,7 +54,7 @@ describe.each(projects)('with %s', (_name, project) => {
     expect(code, stdout + stderr).toBe(0);
     expect(stdout.trim()).toMatch(/^\d+\.\d+\.\d+/);
     const page = await runProgram(bin, ['explain', 'support_expired'], { cwd: project });
-    expect(page.stdout).toMatch(/^# support_expired\n/);
+    expect(page.stdout).toMatch(/^support_expired\n/);
     const wrong = await runProgram(bin, ['verify', 'some-code'], { cwd: project });
     expect(wrong.code).toBe(2);
   });

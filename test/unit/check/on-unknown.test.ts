@@ -36,6 +36,15 @@ describe("onUnknown: 'allow'", () => {
     for (let n = 1; n < 12; n++) expect((await visit(keyApi, guess(n))).error).toBeDefined();
   });
 
+  it('lets no code in that the service does not know, although the account cannot be asked about', async () => {
+    const service = new KeyApiService({ says: 'negative' });
+    const keyApi = service.client();
+    service.override = ({ path }) => (path === ACCOUNT ? page(500) : undefined);
+    for (let n = 0; n < 12; n++) {
+      expect((await visit(keyApi, guess(n))).error).toMatchObject({ code: 'service_unavailable' });
+    }
+  });
+
   it('lets no made-up code in where the service limits all requests, for however long', async () => {
     const { keyApi } = keyApiOn({ override: () => page(429, { 'retry-after': '0' }) });
     const { error } = await visit(keyApi, guess(1));
