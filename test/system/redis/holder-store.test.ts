@@ -73,7 +73,7 @@ class Crowd {
         if (!isMarketgateError(error)) throw error;
         this.failures.add(error.code);
       }
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await new Promise(setImmediate);
     }
   }
 
