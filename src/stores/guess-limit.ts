@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
+import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
 import { MAX_TIMER_DELAY } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { functionOption, knownOptions, positiveOption, wrongOption } from '../options.js';
@@ -135,32 +136,28 @@ const MAX_CLIENTS = 10_000;
 
 /** Counts in the memory of this process, in fixed windows. Rejects only beyond `points`. */
 export class MemoryLimiter implements AttemptLimiter {
-  readonly #windows = new LRUCache<string, { count: number; readonly endsAt: number }>({
-    max: MAX_CLIENTS,
-  });
+  readonly #windows: RateLimiterMemory;
+  /** The library keeps every key until its window ends, and visitors can have any number of addresses. */
+  readonly #latest: LRUCache<string, true>;
 
-  constructor(
-    private readonly windowMs: number,
-    private readonly points = Number.POSITIVE_INFINITY,
-  ) {}
+  constructor(windowMs: number, points = Number.MAX_SAFE_INTEGER) {
+    const windows = new RateLimiterMemory({ points, duration: windowMs / 1000 });
+    this.#windows = windows;
+    const dispose = (_true: true, key: string) => void windows.delete(key);
+    this.#latest = new LRUCache({ max: MAX_CLIENTS, dispose, noDisposeOnSet: true });
+  }
 
-  async consume(key: string): Promise<AttemptCount> {
-    const now = performance.now();
-    let window = this.#windows.get(key);
-    if (window === undefined || window.endsAt <= now) {
-      window = { count: 0, endsAt: now + this.windowMs };
-      this.#windows.set(key, window);
-    }
-    window.count++;
-    const counted = { consumedPoints: window.count, msBeforeNext: window.endsAt - now };
-    if (window.count > this.points) throw counted;
-    return counted;
+  consume(key: string): Promise<AttemptCount> {
+    this.#latest.set(key, true);
+    return this.#windows.consume(key);
   }
 
   async reward(key: string): Promise<void> {
-    const window = this.#windows.get(key);
-    // Clients without a failed attempt take no place from the others.
-    if (window !== undefined && --window.count <= 0) this.#windows.delete(key);
+    const count = await this.#windows.get(key);
+    // A window that has ended does not begin again, and clients without a failed attempt take no place from the others.
+    if (count && count.consumedPoints > 1 && count.msBeforeNext > 0)
+      await this.#windows.reward(key);
+    else this.#latest.delete(key);
   }
 }
 

@@ -89,7 +89,7 @@ describe('attempts of one client', () => {
   });
 
   it('are allowed again when the window has ended, and a late answer begins no other', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const check = checkWithin({ limit: 2 });
     const late = deferred<unknown>();
     const first = check(late.promise);
@@ -104,7 +104,7 @@ describe('attempts of one client', () => {
 
 describe('the attempts of all clients', () => {
   it('beyond the total are those of clients without a failed attempt', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const check = checkWithin({ total: 5, windowMs: 3_600_000 });
     for (const client of ['a', 'a', 'b', 'b', 'c'])
       expect(await check(null, client)).toBe('invalid');
@@ -170,14 +170,14 @@ describe('a limiter of the app', () => {
     ['counts', limiterThat(never)],
     ['takes an attempt back', limiterThat(ok, vi.fn(never))],
   ])('that hangs when it %s holds no customer up for more than two seconds', async (...row) => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
     const asked = checkWithin(row[1])(purchase);
     await vi.advanceTimersByTimeAsync(2000);
     expect(await asked).toBe('valid');
   });
 
   it('that fails is reported, and warned about once, when it fails again', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const [drift, warnings] = [hear('drift'), hearWarnings()];
     const check = checkWithin(limiterThat(down));
     for (let n = 0; n < 2; n++) await check(purchase);
