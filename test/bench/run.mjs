@@ -1,8 +1,8 @@
 // npm run bench [NAME …] [-- --built --long]: measures the rows of a release, or those that are named. `--built` does
-// not build again; `--long` measures all rows, and takes as long as fleet (10 minutes) and soak (an hour) should.
+// not build again; `--long` measures all rows, and takes as long as fleet (20 minutes) and soak (an hour) should.
 
 import { buildPackage, installPeers } from './harness/prepare.mjs';
-import { circumstances, writeSection } from './harness/results.mjs';
+import { circumstances, writeRow } from './harness/results.mjs';
 import { measureRounds } from './harness/rounds.mjs';
 import { goalOf, tableOf } from './harness/table.mjs';
 import { RELEASE, ROWS } from './rows/index.mjs';
@@ -27,12 +27,11 @@ for (const name of wanted.length > 0 ? wanted : all) {
   const context = await row.open?.();
   try {
     const samples = await measureRounds(row, context, row.rounds);
-    const tables = row.tables?.(samples) ?? row.metrics.map((metric) => tableOf(metric, samples));
-    const goals = (row.goals ?? []).map((goal) => goalOf(goal, samples));
-    const parts = [row.about, ...tables, goals.join('\n'), row.notes, circumstances()];
-    const text = parts.filter(Boolean).join('\n\n');
-    writeSection(row, text, ROWS);
-    console.log(`${[...tables, goals.join('\n')].join('\n\n')}`);
+    const table = row.tableOf?.(samples) ?? tableOf(row.metrics, samples);
+    const goals = row.goals.map((goal) => goalOf(goal, samples));
+    const parts = [`${row.about} ${circumstances()}`, table, row.why].filter(Boolean);
+    writeRow(row, parts, goals, ROWS);
+    console.log(`${table}\n${goals.map((goal) => Object.values(goal).join(' | ')).join('\n')}`);
     console.log(`${((performance.now() - begun) / 1000).toFixed(0)} s`);
   } finally {
     await context?.close();

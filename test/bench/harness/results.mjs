@@ -5,38 +5,53 @@ import { ROUNDS } from './rounds.mjs';
 const FILE = new URL('../RESULTS.md', import.meta.url);
 const HEAD = `# What the benches measured
 
-Written by \`npm run bench\`; \`npm run bench NAME\` replaces one section. Only ratios say something:
-absolute numbers are those of one small machine that did other things as well.
+Written by \`npm run bench\`; \`npm run bench NAME\` replaces one row. "×" is the ratio to the row's limit: in each of ${ROUNDS}
+rounds every variant is measured once, in a fresh process, and a ratio is that of two samples of one round. Medians; in
+brackets the middle half. "CPU" is that of the process that does the work, with system time and all threads. A run fails
+when two variants give different answers. Absolute numbers are those of one small machine.
 
-Every sample is a fresh process, warmed up before it is measured. In each of ${ROUNDS} rounds every variant
-is measured once, one after the other, and a ratio is that of two samples of the same round. "Median"
-is that of the rounds, "spread" their middle half. "CPU" is \`process.cpuUsage()\` of the process that does
-the work, system time and all threads included; what loads or answers it is in another process. A run
-fails when two variants give different answers, or any answer is not the expected status.`;
+| work | beside what | measured | goal | |
+| --- | --- | ---: | ---: | --- |`;
 
 const anchor = (name) => `<!-- ${name} -->`;
+const glanceOf = ({ title }, { what, measured, goal, isReached }) =>
+  `| ${title} | ${what} | ${measured} | ≤ ${goal} | ${isReached ? 'reached' : '**not reached**'} |`;
 
-/** Puts a section in the place of the one of the same name, or in its place in the order. */
-export function writeSection(row, text, order) {
-  const sections = readSections();
-  sections.set(row.name, `${anchor(row.name)}\n## ${row.title}\n\n${text.trim()}\n`);
-  const sorted = [...sections].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
-  writeFileSync(FILE, `${HEAD}\n\n${sorted.map(([, section]) => section).join('\n')}`);
+/** Puts a row in the place of the one of the same name, or in its place in the order. */
+export function writeRow(row, parts, goals, order) {
+  const { glances, sections } = readRows();
+  glances.set(
+    row.name,
+    goals.map((goal) => glanceOf(row, goal)),
+  );
+  sections.set(row.name, [`## ${row.title}`, ...parts].join('\n\n'));
+  const names = order.filter((name) => sections.has(name));
+  const lines = names.flatMap((name) => glances.get(name) ?? []);
+  const texts = names.map((name) => `${anchor(name)}\n${sections.get(name)}\n`);
+  writeFileSync(FILE, `${[HEAD, ...lines].join('\n')}\n\n${texts.join('\n')}`);
 }
 
-/** Where and when a section was measured: without it a number is none. */
+/** Where and when a row was measured: without it a number is none. */
 export function circumstances() {
   const [cpu] = cpus();
   const day = new Date().toISOString().slice(0, 10);
-  return `_Node ${process.versions.node}, ${cpus().length} × ${cpu?.model.trim()}, ${day}._`;
+  return `_${day}, Node ${process.versions.node}, ${cpus().length} × ${cpu?.model.trim()}._`;
 }
 
-function readSections() {
-  if (!existsSync(FILE)) return new Map();
-  const parts = readFileSync(FILE, 'utf8').split(/^<!-- ([\w-]+) -->$/m);
+/** What the file says of each row: its lines in the table at the top, and its section. */
+function readRows() {
+  const text = existsSync(FILE) ? readFileSync(FILE, 'utf8') : '';
+  const [head, ...parts] = text.split(/^<!-- ([\w-]+) -->$/m);
+  const glances = new Map();
   const sections = new Map();
-  for (let i = 1; i < parts.length; i += 2) {
-    sections.set(parts[i], `${anchor(parts[i])}\n${parts[i + 1].trim()}\n`);
+  for (let i = 0; i < parts.length; i += 2) {
+    const section = parts[i + 1].trim();
+    const [title] = section.slice('## '.length).split('\n');
+    sections.set(parts[i], section);
+    glances.set(
+      parts[i],
+      head.split('\n').filter((line) => line.startsWith(`| ${title} |`)),
+    );
   }
-  return sections;
+  return { glances, sections };
 }

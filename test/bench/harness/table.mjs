@@ -1,46 +1,42 @@
 import { median, middleHalf, short } from './numbers.mjs';
 
 /**
- * One metric of a row as a table: each variant's median, and the median of its ratios to the limit,
- * each of two samples of the same round. With `base`, that variant's cost is taken off first: what is
- * compared is what was added to it.
+ * A row as a table: each variant's median by each metric, and the median of its ratios to the limit, each of two samples
+ * of the same round. With `base`, that variant's cost is taken off first: what is compared is what was added to it.
  */
-export function tableOf(metric, samples) {
-  const of = (name) => samples.get(name).map((sample) => sample[metric.name]);
-  const isThere = ([, [first]]) => first?.[metric.name] !== undefined;
-  const lines = [
-    `| ${metric.title} | median | spread | ${metric.base ? 'added | ' : ''}× limit | spread |`,
-    `| --- | ---: | ---: | ${metric.base ? '---: | ' : ''}---: | ---: |`,
-  ];
-  for (const [name] of [...samples].filter(isThere)) {
-    const values = of(name);
-    const { ratio, spread } = ratioOf(metric, of, name);
-    const added = metric.base ? [name === metric.base ? '' : short(addedBy(metric, of, name))] : [];
-    const cells = [
-      name,
-      short(median(values)),
-      middleHalf(values).map(short).join(' – '),
-      ...added,
-      ratio === undefined ? '' : ratio.toFixed(2),
-      spread === undefined ? '' : spread.map((each) => each.toFixed(2)).join(' – '),
-    ];
-    lines.push(`| ${cells.join(' | ')} |`);
-  }
-  return lines.join('\n');
+export function tableOf(metrics, samples) {
+  const hasRatio = ({ limit, limits }) => (limit ?? limits) !== undefined;
+  const titles = metrics.flatMap((metric) => [metric.title, ...(hasRatio(metric) ? ['×'] : [])]);
+  const cellsOf = (name) =>
+    metrics.flatMap((metric) => {
+      const of = samplesOf(metric, samples);
+      const { ratio, spread } = ratioOf(metric, of, name);
+      const number = short(metric.base ? addedBy(metric, of, name) : median(of(name)));
+      const range = spread?.map((each) => each.toFixed(2)).join('–');
+      const isLimit = ratio === 1 && spread?.every((each) => each === 1);
+      const text = ratio === undefined ? '' : isLimit ? '1' : `${ratio.toFixed(2)} (${range})`;
+      return [number, ...(hasRatio(metric) ? [text] : [])];
+    });
+  const names = [...samples.keys()].filter((name) => !metrics.some(({ base }) => base === name));
+  return [
+    `| | ${titles.join(' | ')} |`,
+    `| --- |${' ---: |'.repeat(titles.length)}`,
+    ...names.map((name) => `| ${name} | ${cellsOf(name).join(' | ')} |`),
+  ].join('\n');
 }
 
-/**
- * A goal as a sentence, and whether it is reached: a ratio to the limit, or with `isAbsolute` a number as it
- * is, of a metric with `base` what was added.
- */
+/** A goal, and whether it is reached: a ratio to the limit, or with `isAbsolute` a number as it is. */
 export function goalOf({ metric, variant, limit, most, what, isAbsolute = false }, samples) {
-  const of = (name) => samples.get(name).map((sample) => sample[metric.name]);
+  const of = samplesOf(metric, samples);
   const compared = limit === undefined ? metric : { ...metric, limit, limits: undefined };
   const number = () => (metric.base ? addedBy(metric, of, variant) : median(of(variant)));
   const found = isAbsolute ? number() : ratioOf(compared, of, variant).ratio;
-  const said = isAbsolute ? `${most} (${short(found)})` : `${most} × (${found.toFixed(2)})`;
-  return `- ${found <= most ? 'reached' : '**not reached**'}: ${what} ≤ ${said}`;
+  const measured = isAbsolute ? short(found) : `${found.toFixed(2)} ×`;
+  return { what, measured, goal: isAbsolute ? `${most}` : `${most} ×`, isReached: found <= most };
 }
+
+const samplesOf = (metric, samples) => (name) =>
+  samples.get(name).map((sample) => sample[metric.name]);
 
 const differences = (metric, of, name) => {
   const base = of(metric.base);
@@ -51,7 +47,7 @@ const addedBy = (metric, of, name) => median(differences(metric, of, name));
 
 function ratioOf(metric, of, name) {
   const limit = metric.limits?.[name] ?? metric.limit;
-  if (limit === undefined || name === metric.base) return {};
+  if (limit === undefined) return {};
   if (metric.base === undefined) {
     const limits = of(limit);
     const ratios = of(name).map((value, round) => value / limits[round]);

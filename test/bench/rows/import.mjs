@@ -18,8 +18,7 @@ const RSS = { name: 'rss', title: 'resident memory, MB', limits };
 export default {
   name: 'import',
   title: 'Loading the package',
-  about: `What a process pays to load Express and passport, and what it pays to load an entry of marketgate with them: CPU
-of the imports, and the memory that is resident after them.`,
+  about: `What loading an entry costs a process that loads express and passport as well.`,
   rounds: 11,
   variants: {
     [BASE]: { modules: APP },
@@ -44,6 +43,6 @@ of the imports, and the memory that is resident after them.`,
     metric: CPU,
     variant,
     most: 1.5,
-    what: `loading ${variant}, to express and passport alone`,
+    what: `${variant}, to express and passport alone`,
   })),
 };

@@ -32,9 +32,8 @@ function weigh(folder) {
 export default {
   name: 'install',
   title: 'Installed size',
-  about: `What \`npm install\` adds to an app that has express and passport: files as they lie on the disk, and
-packages. Each is installed once. The types of Express and passport are among marketgate's packages, for
-its declarations need them.`,
+  about: `What \`npm install\` adds to an app that has express and passport. The types of both are among marketgate's packages,
+because its declarations need them.`,
   rounds: 1,
   variants: {
     [BASE]: [],

@@ -6,10 +6,8 @@ const [WARM_UP, LOGINS] = [800, 1200];
 export default {
   name: 'login',
   title: 'Login round trip',
-  about: `A browser starts a login and comes back with what the service gave it: a session is made and
-regenerated, the key exchanged for a token, the user asked for, by an Express 5 app with express-session.
-The peer is passport-oauth2 with its own \`oauth\` client. marketgate also keeps the token, sees to it that
-a key is used once, and has a deadline and a cap.`,
+  about: `A browser starts a login and comes back: Express 5, express-session, key exchanged, user asked for. The limit is
+passport-oauth2 with its own client and the same two calls; marketgate also keeps the token and uses a key once.`,
   variants: {
     'passport-oauth2, its own exchange': { strategy: 'passport-oauth2' },
     marketgate: { strategy: 'marketgate' },
@@ -36,5 +34,5 @@ a key is used once, and has a deadline and a cap.`,
     }
   },
   metrics: [CPU],
-  goals: [{ metric: CPU, variant: 'marketgate', most: 1, what: "CPU, to passport-oauth2's own" }],
+  goals: [{ metric: CPU, variant: 'marketgate', most: 1, what: "to passport-oauth2's own client" }],
 };
