@@ -223,11 +223,13 @@ export class SharedTier {
   /** The seal of the current secret. `undefined`: it is not known in time, and this call does without the shared tier. */
   async #currentSeal(): Promise<Seal | undefined> {
     if (this.#isClosed) return undefined;
-    await withTimeout(this.#deadline, async () => {
-      const secret = await this.options.secret();
-      // One that comes too late is used by the next call.
+    const use = (secret: string): void => {
       if (this.#seal?.secret !== secret) this.#seal = new Seal(secret, this.options.context);
-    }).catch(() => {});
+    };
+    const secret = this.options.secret();
+    if (typeof secret === 'string') use(secret);
+    // One that comes too late is used by the next call.
+    else await withTimeout(this.#deadline, () => secret.then(use)).catch(() => {});
     // It can have been closed meanwhile.
     if (this.#seal === undefined || this.#isClosed) return undefined;
     if (this.#subscription === undefined) await this.#subscribe();
