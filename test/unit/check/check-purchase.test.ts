@@ -262,22 +262,3 @@ describe('a condition that needs a field which cannot be read', () => {
     expect(await sentAs({ supported_until }, SUPPORTED)).toEqual(denied('support_expired'));
   });
 });
-
-describe('a wrong option of checkPurchase is a TypeError that names it', () => {
-  it.each<[string, object | undefined]>([
-    ['"client" must say who is counted', {}],
-    ['"client" must say who is counted', undefined],
-    ['"client" must be a string', { client: { ip: '10.0.0.1' } }],
-    ['"signal" must be an AbortSignal', { client, signal: {} }],
-    ['"item" is given, but undefined', { client, item: undefined }],
-    ['unknown option "licenceType"', { client, licenceType: 'Extended' }],
-  ])('%s', async (complaint, options) => {
-    const decision = checkPurchase({ validatePurchase: vi.fn() }, CODE, options as never);
-    await expect(decision).rejects.toThrow(TypeError);
-    await expect(decision).rejects.toThrow(complaint);
-  });
-
-  it('but not about an address that is not known: it counts with all of them', async () => {
-    expect((await decide(purchase, { client: undefined })).verdict).toBe('valid');
-  });
-});

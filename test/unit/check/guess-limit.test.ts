@@ -212,22 +212,3 @@ describe('a limiter of the app', () => {
     expect(refusal).toMatchObject({ retryAfter: seconds });
   });
 });
-
-const { limiter } = limiterThat(vi.fn());
-it.each<[unknown, string]>([
-  ['ten', '"guessLimit" must be { limit'],
-  [null, '"guessLimit" must be { limit'],
-  [{ limit: 0 }, 'guessLimit: option "limit"'],
-  [{ limit: 1.5 }, 'guessLimit: option "limit"'],
-  [{ total: -1 }, 'guessLimit: option "total"'],
-  [{ windowMs: 2 ** 31 }, 'guessLimit: option "windowMs" must be at most'],
-  [{ keyGenerator: 'ip' }, 'guessLimit: option "keyGenerator"'],
-  [{ max: 10 }, 'guessLimit: unknown option "max"'],
-  [{ limiter: undefined }, 'option "limiter" must be a limiter of rate-limiter-flexible'],
-  [{ limiter: { consume() {} } }, '"reward" is missing'],
-  [{ limiter, limit: 5 }, 'unknown option "limit"'],
-])('guessLimit: %j is a TypeError that names the option', async (option, words) => {
-  const check = checkWithin(option as never)();
-  await expect(check).rejects.toThrow(TypeError);
-  await expect(check).rejects.toThrow(words);
-});

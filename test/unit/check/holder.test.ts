@@ -303,22 +303,3 @@ describe('the account, while the service is down', () => {
     expect(take).not.toHaveBeenCalled();
   });
 });
-
-describe('a wrong option of holder is a TypeError that names it', () => {
-  const store = new MemoryHolderStore();
-  const id = () => 'anna';
-
-  it.each<[string, unknown]>([
-    ['"holder" must be { store, id, max }', undefined],
-    ['"holder.store" must be a holder store', { id, store: undefined }],
-    ['"holders" is missing', { id, store: { take() {}, release() {} } }],
-    ['"holder.id" must', { store }],
-    ['"holder.max" must be a whole number, 1 or more', { store, id, max: 0 }],
-    ['holder: unknown option "seats"', { store, id, seats: 3 }],
-  ])('%s', async (words, holder) => {
-    const options = { holder, guessLimit: false } as never;
-    expect(() => requirePurchase(anyCode, options)).toThrow(TypeError);
-    expect(() => requirePurchase(anyCode, options)).toThrow(words);
-    await expect(checkPurchase(anyCode, CODE, options)).rejects.toThrow(words);
-  });
-});
