@@ -123,30 +123,29 @@ describe('the attempts of all clients', () => {
   });
 });
 
-describe('a count', () => {
-  it('is one for all guards of a KeyApi, each with its own limit', async () => {
-    const service = serviceWithAnswers();
-    const wide = checkWithin({ limit: 5 }, service);
-    const narrow = checkWithin({ limit: 2, windowMs: 30_000 }, service);
-    expect(await narrow(purchase)).toBe('valid');
-    for (let n = 0; n < 2; n++) expect(await wide()).toBe('invalid');
-    expect([await narrow(), await wide()]).toEqual([TOO_MANY, 'invalid']);
-    expect(await checkWithin({ limit: 1 })()).toBe('invalid');
-  });
+it('a client has one count over all guards of a KeyApi, each with its own limit', async () => {
+  const service = serviceWithAnswers();
+  const wide = checkWithin({ limit: 5 }, service);
+  const narrow = checkWithin({ limit: 2, windowMs: 30_000 }, service);
+  const own = checkWithin(new MemoryGuessLimit({ limit: 3 }), service);
+  expect(await narrow(purchase)).toBe('valid');
+  for (let n = 0; n < 2; n++) expect(await wide()).toBe('invalid');
+  expect([await narrow(), await wide(), await own()]).toEqual([TOO_MANY, 'invalid', TOO_MANY]);
+  expect(await checkWithin({ limit: 1 })()).toBe('invalid');
+});
 
-  it('of a MemoryGuessLimit is one for all KeyApis that have it', async () => {
-    const limit = new MemoryGuessLimit({ limit: 1 });
-    expect([await checkWithin(limit)(), await checkWithin(limit)()]).toEqual(['invalid', TOO_MANY]);
-  });
+it('a MemoryGuessLimit is one count for all KeyApis that have it', async () => {
+  const limit = new MemoryGuessLimit({ limit: 1 });
+  expect([await checkWithin(limit)(), await checkWithin(limit)()]).toEqual(['invalid', TOO_MANY]);
+});
 
-  it('of any limiter of rate-limiter-flexible counts next to that of the process', async () => {
-    const limiter = new RateLimiterMemory({ points: 2, duration: 90 });
-    const [here, there] = [checkWithin({ limiter }), checkWithin({ limiter })];
-    expect(await here(purchase)).toBe('valid');
-    expect([await here(), await there()]).toEqual(['invalid', 'invalid']);
-    const refusal = expect.objectContaining({ code: 'too_many_attempts', retryAfter: 90 });
-    expect([await here(), await there()]).toEqual([refusal, refusal]);
-  });
+it('any limiter of rate-limiter-flexible counts next to the process', async () => {
+  const limiter = new RateLimiterMemory({ points: 2, duration: 90 });
+  const [here, there] = [checkWithin({ limiter }), checkWithin({ limiter })];
+  expect(await here(purchase)).toBe('valid');
+  expect([await here(), await there()]).toEqual(['invalid', 'invalid']);
+  const refusal = expect.objectContaining({ code: 'too_many_attempts', retryAfter: 90 });
+  expect([await here(), await there()]).toEqual([refusal, refusal]);
 });
 
 describe('a limiter of the app', () => {
