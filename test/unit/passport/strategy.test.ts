@@ -250,23 +250,19 @@ describe('a failed login says why', () => {
   const at = (host?: string) => ({ headers: { host, cookie: 'other=1' } });
   const UNKNOWN = 'if this happens again';
 
-  it.each<[string, string | undefined, string]>([
-    ['localhost:3000', '127.0.0.1:3000', 'came back to 127.0.0.1 but'],
-    ['localhost:3000', 'localhost:4000', UNKNOWN],
-    ['app.example', '<b>x</b>', UNKNOWN],
-    ['app.example', 'A.Example:80', 'came back to a.example but'],
-    ['app.example', undefined, UNKNOWN],
-  ])('begun on %s, back on %s: %s', async (from, to, expected) => {
+  it.each<[string, string, object, string]>([
+    ['on another host', 'localhost:3000', at('127.0.0.1:3000'), 'came back to 127.0.0.1 but'],
+    ['on another port', 'localhost:3000', at('localhost:4000'), UNKNOWN],
+    ['on what is no host', 'app.example', at('<b>x</b>'), UNKNOWN],
+    ['on a host in capitals', 'app.example', at('A.Example:80'), 'came back to a.example but'],
+    ['without a host', 'app.example', at(), UNKNOWN],
+    ['without a cookie', 'app.example', {}, 'no cookie came back'],
+  ])('back %s, begun on %s', async (_what, from, back, expected) => {
     const { start, comeBack } = openLogin();
     await start({}, at(from));
-    const { outcome } = await comeBack('k1', { ...at(to), session: {} });
+    const { outcome } = await comeBack('k1', { headers: {}, ...back, session: {} });
     expect(outcome).toEqual(failure('login_failed', 403, expected));
     expect(JSON.stringify(outcome)).not.toContain('<b>');
-  });
-
-  it('when no cookie came back', async () => {
-    const { outcome } = await openLogin().comeBack();
-    expect(outcome).toEqual(failure('login_failed', 403, 'no cookie came back'));
   });
 
   const noReason = expect.stringContaining('verify gave no user');
@@ -275,21 +271,18 @@ describe('a failed login says why', () => {
     ['banned', 'banned', 'banned'],
     [{ type: 'warn' }, expect.objectContaining({ type: 'warn', message: noReason }), detailOf],
     [null, { code: 'login_failed', message: noReason }, detailOf],
-  ])('when verify refuses with the info %j, also with failWithError', async (...row) => {
-    const [info, challenge, detail] = row;
-    const verify = (_a: 1, _r: 1, _p: 1, done: (...args: unknown[]) => void) =>
-      done(null, false, info);
-    const { start, comeBack } = openLogin({ verify });
-    const end = async (key: string, authOptions: object) => {
-      await start();
-      return (await comeBack(key, {}, authOptions)).recorded;
-    };
-    expect(await end('k1', {})).toEqual([['fail', challenge, 401]]);
-    const [[name, error] = []] = await end('k2', { failWithError: true });
+  ])('when verify refuses with the info %j, also with failWithError', async (info, ...expected) => {
+    const [challenge, detail] = expected;
+    type Done = (...args: unknown[]) => void;
+    const verify = (_a: 1, _r: 1, _p: 1, done: Done) => done(null, false, info);
+    const end = async (authOptions: object) =>
+      (await logIn({ verify }, 'k1', {}, authOptions)).recorded;
+    const failed = [['fail', challenge, 401]];
+    expect(await end({})).toEqual(failed);
+    const [[name, error] = []] = await end({ failWithError: true });
     expect([name, problemOf(error)]).toMatchObject(['error', { status: 401, detail }]);
     // Passport's failureRedirect comes before its failWithError.
-    const both = { failWithError: true, failureRedirect: '/' };
-    expect((await end('k3', both))[0]?.[0]).toBe('fail');
+    expect(await end({ failWithError: true, failureRedirect: '/' })).toEqual(failed);
   });
 
   /** Words that visitors of a shop do not know. */
