@@ -6,12 +6,12 @@ import { posix } from 'node:path';
  */
 const FOLDERS = {
   http: { tests: ['http', 'deadline', 'clients', 'secrets'] },
-  passport: { tests: ['passport', 'secrets'] },
-  check: { tests: ['check', 'express'] },
-  express: { tests: ['express', 'passport'] },
+  passport: { tests: ['passport', 'options', 'secrets'] },
+  check: { tests: ['check', 'express', 'options'] },
+  express: { tests: ['express', 'passport', 'options'] },
   stores: {
     mutate: ['src/stores/**/*.ts', '!src/stores/redis/**'],
-    tests: ['stores', 'check', 'express', 'passport'],
+    tests: ['stores', 'check', 'express', 'options', 'passport'],
   },
   redis: {
     mutate: ['src/stores/redis/**/*.ts'],

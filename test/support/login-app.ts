@@ -1,4 +1,4 @@
-import type { Express as ExpressApp, NextFunction, Request, Response } from 'express';
+import type { Request, Response } from 'express';
 import express5 from 'express';
 import session from 'express-session';
 import express4 from 'express4';
@@ -30,9 +30,10 @@ interface Person {
   name: string;
 }
 
+/** Where login attempts are kept. */
 export type Mode = 'session' | 'cookie';
 
-/** Every way to keep who is logged in and every Express, but not each with each. */
+/** Every mode and every Express, but not each with each. */
 export const MODES: [Mode, typeof express5][] = [
   ['session', express5],
   ['cookie', express4],
@@ -42,8 +43,6 @@ export const MODES: [Mode, typeof express5][] = [
 export interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
   mode: Mode;
   express: typeof express5;
-  /** Whether "/worker" registers a service worker that passes every request on. */
-  serviceWorker?: boolean;
   /** What the callback does. Default: go to where the visitor wanted to go. */
   afterLogin?: (req: Request, res: Response) => void;
   /** Keeps a browser waiting on its way to the service. */
@@ -59,53 +58,17 @@ export interface Seen {
 
 export const isAnswered = ({ status }: Seen): boolean => status > 0;
 
-const text = (value: string): string => value.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
-
-const nameOf = (req: Request): string =>
-  (req.user as Partial<Person> | undefined)?.name ?? 'nobody';
-
 /** A page of the app: what it is, and who is logged in. */
 export const show = (title: string, more: (req: Request) => string = () => '') => {
   return (req: Request, res: Response): void => {
+    const { name = 'nobody' } = (req.user as Partial<Person> | undefined) ?? {};
     res.set('Cache-Control', 'no-store');
     res.type('html').send(
       `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>
-<p id="who">${text(nameOf(req))}</p>${more(req)}`,
+<p id="who">${name}</p>${more(req)}`,
     );
   };
 };
-
-/** Keeps who is logged in, with or without sessions; everything else is the same for both. */
-function addLogin(app: ExpressApp, passport: InstanceType<typeof Passport>, mode: Mode) {
-  if (mode === 'session') {
-    app.use(session({ secret: 'test-only', resave: false, saveUninitialized: false }));
-    app.use(passport.session());
-    return (req: Request, _res: Response, user: Express.User, next: NextFunction) =>
-      req.logIn(user, next);
-  }
-  const users = new Map<string, Express.User>();
-  app.use((req, _res, next) => {
-    const id = /(?:^|; )login=(\w+)/.exec(req.headers.cookie ?? '')?.[1];
-    const user = id && users.get(id);
-    if (user) req.user = user;
-    next();
-  });
-  return (req: Request, res: Response, user: Express.User, next: NextFunction) => {
-    const id = `u${users.size}`;
-    users.set(id, user);
-    res.cookie('login', id, { httpOnly: true, sameSite: 'lax' });
-    req.user = user;
-    next();
-  };
-}
-
-const WORKER = `addEventListener('install', () => skipWaiting());
-addEventListener('activate', (event) => event.waitUntil(clients.claim()));
-addEventListener('fetch', (event) => event.respondWith(fetch(event.request)));`;
-const WITH_WORKER = `<script>
-navigator.serviceWorker.addEventListener('controllerchange', () => { document.title = 'ready'; });
-navigator.serviceWorker.register('/worker.js');
-</script>`;
 
 export async function open(options: Options) {
   const { mode, express, confirm } = options;
@@ -142,11 +105,8 @@ export async function open(options: Options) {
   const ahead: Seen[] = [];
   app.use((req, res, next) => {
     const list = req.path === '/login' ? starts : req.query.auth_key ? callbacks : undefined;
-    const seen: Seen = {
-      url: `${req.protocol}://${req.headers.host}${req.originalUrl}`,
-      purpose: req.get('sec-purpose'),
-      status: 0,
-    };
+    const url = `${req.protocol}://${req.headers.host}${req.originalUrl}`;
+    const seen: Seen = { url, purpose: req.get('sec-purpose'), status: 0 };
     list?.push(seen);
     if (seen.purpose) ahead.push(seen);
     // Not 'finish': Chromium cuts a prefetch off at its status.
@@ -155,32 +115,20 @@ export async function open(options: Options) {
     });
     next();
   });
-  const keep = addLogin(app, passport, mode);
+  app.use(session({ secret: longSecret(), resave: false, saveUninitialized: false }));
+  app.use(passport.session());
   // Not only GET: some apps take a form.
-  app.all('/login', passport.authenticate('marketplace', { session: false }));
+  app.all('/login', passport.authenticate('marketplace'));
+  // No redirect after a failure: a browser that blocks cookies would go round for ever.
   app.get(
     '/callback',
-    (req, res, next) => {
-      const done = (error: unknown, user?: Express.User | false | null, info?: object) => {
-        if (error) return next(error);
-        if (user) return keep(req, res, user, next);
-        const { message } = info as { message: string };
-        // No redirect: a browser that blocks cookies would go round for ever.
-        res.status(403);
-        show('Not logged in', () => `<p id="why">${text(message)}</p>`)(req, res);
-      };
-      passport.authenticate('marketplace', { session: mode === 'session' }, done)(req, res, next);
-    },
+    passport.authenticate('marketplace', { failWithError: true }),
     (req, res) => {
       if (options.afterLogin) options.afterLogin(req, res);
       else res.redirect(returnTo(req) ?? '/');
     },
   );
   app.get('/', show('Home'));
-  if (options.serviceWorker) {
-    app.get('/worker.js', (_req, res) => void res.type('js').send(WORKER));
-    app.get('/worker', (_req, res) => void res.type('html').send(WITH_WORKER));
-  }
   app.get('/account', requireLogin(), show('Account'));
   // A page in front of the login, as many sites have: what it loads ahead is up to the test.
   app.get(

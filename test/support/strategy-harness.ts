@@ -5,6 +5,8 @@ import {
   type AsyncVerify,
   isFreshLogin,
   type LoginApi,
+  MarketgateError,
+  type MarketgateErrorCode,
   MarketplaceStrategy,
   type MarketplaceStrategyOptions,
   returnTo,
@@ -185,6 +187,11 @@ export function openLogin(given: OpenLogin = {}) {
     },
   };
 }
+
+/** A LoginApi whose exchange fails like this, because of what is given. */
+export const failing = (code: MarketgateErrorCode): OpenLogin => ({
+  api: { exchange: () => Promise.reject(new MarketgateError(code, 'because')) },
+});
 
 const giveId: AsyncVerify = async ({ profile }) => ({ id: profile.id });
 

@@ -53,28 +53,6 @@ describe.skipIf(chromiumIsMissing())('accessibility', () => {
     expect(await tooWideAt(page, [360, 768, 1024, 1920])).toEqual([]);
   });
 
-  it('the login page fits a long name without a blank', async () => {
-    const running = await start();
-    const page = await visit(running, `/api/oauth?app_id=${running.appId}`);
-    await page.evaluate(`document.querySelector('button').textContent = 'x'.repeat(80)`);
-    expect(await tooWideAt(page, [1280, 390, 320])).toEqual([]);
-  });
-
-  it('the console shows the whole redirect URL', async () => {
-    const redirectUrl = 'http://localhost:3000/callback';
-    const page = await visit(await start({ redirectUrl }), '/sandbox/console');
-    expect(await cutOffWidths(page, 'input[name=redirect_url]')).toEqual([]);
-  });
-
-  it('without JavaScript, the console does not say that it connects', async () => {
-    const { baseUrl } = await start();
-    const context = await newContext({ baseURL: baseUrl, javaScriptEnabled: false });
-    const page = await context.newPage();
-    await page.goto('/sandbox/console');
-    expect(await page.locator('noscript').isVisible()).toBe(true);
-    expect(await page.getByText('Connecting', { exact: true }).isVisible()).toBe(false);
-  });
-
   it.each([
     ['with a field', 'purchase_code_invalid', 'POST'],
     ['with a link to the login', 'login_failed', 'GET'],

@@ -157,22 +157,6 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     expect(running.sandbox.faults.errorRate).toBe(0);
   });
 
-  it('is short, and its menu is whole, on a phone', async () => {
-    const { page } = await open(await start());
-    await page.setViewportSize({ width: 390, height: 844 });
-    const isWhole =
-      'document.querySelector("nav").scrollWidth <= document.querySelector("nav").clientWidth';
-    expect(await page.evaluate(isWhole)).toBe(true);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-    // Less than half of what it is with nothing that scrolls by itself.
-    const height = 'document.documentElement.scrollHeight';
-    const short = Number(await page.evaluate(height));
-    await page.evaluate(
-      "for (const each of document.querySelectorAll('.scroll')) each.style.maxHeight = 'none'",
-    );
-    expect(short).toBeLessThan(Number(await page.evaluate(height)) / 2);
-  });
-
   it('can be used with the keyboard alone', async () => {
     const running = await start();
     const { page } = await open(running);

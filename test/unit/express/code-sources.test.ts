@@ -45,14 +45,3 @@ it('firstOf stops at the first source that has something, also something that is
   }
   expect(second).not.toHaveBeenCalled();
 });
-
-it.each<[string, RegExp, (name: never) => unknown]>([
-  ...[fromHeader, fromBody, fromQuery, fromParams, fromSession].map(
-    (make): [string, RegExp, (name: never) => unknown] => [make.name, /: option "name"/, make],
-  ),
-  ['firstOf', /: .*function/, firstOf],
-])('%s refuses a blank name or what is no source', (owner, says, make) => {
-  expect(() => make('' as never)).toThrow(says);
-  expect(() => make('' as never)).toThrow(owner);
-  expect(() => firstOf()).toThrow(TypeError);
-});

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { get, type ServerResponse } from 'node:http';
-import express, { type ErrorRequestHandler } from 'express';
+import type { ErrorRequestHandler } from 'express';
 import { errorHandler, loadItems, type RequirePurchaseOptions, requirePurchase } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
@@ -8,67 +8,64 @@ import { KeyApiService } from '../../support/key-api-service.js';
 import { listen } from '../../support/listen.js';
 import { CODE, guess } from '../../support/wire.js';
 
-const SOON = { timeout: 40_000, interval: 5 };
+const eventually = (check: () => void) => vi.waitFor(check, { timeout: 40_000, interval: 5 });
 
-/** A shop in front of a service in memory, and visitors who can hang up. */
-async function openShop(make: typeof express = express, options: RequirePurchaseOptions = {}) {
-  const service = new KeyApiService();
-  const keyApi = service.client();
-  // The check of the api_key is remembered.
-  await keyApi.getAccount();
-  const ended = vi.fn();
-  const app = make();
-  app.get('/guarded', requirePurchase(keyApi, options), (_req, res) => void res.json({}));
-  app.get('/items', loadItems(keyApi), (req, res) => void res.json(req.marketplace?.items));
-  app.use(((error, _req, _res, next) => {
-    ended(String(error));
-    next(error);
-  }) as ErrorRequestHandler);
-  app.use(errorHandler({ log: false }));
-  const origin = await listen(app);
-  /** Asks, and gives the status, or what hangs up. */
-  const visit = (path: string, code?: string) => {
-    const headers = code === undefined ? {} : { 'x-purchase-code': code };
-    const request = get(`${origin}${path}`, { headers, agent: false });
-    const status = new Promise<number | undefined>((resolve) => {
-      request.once('response', (res) => resolve(res.resume().statusCode));
-      request.once('error', () => resolve(undefined));
-    });
-    return { status, leave: () => request.destroy() };
-  };
-  /** Leaves as soon as the service has been asked. */
-  async function askAndLeave(path: string, code?: string): Promise<void> {
-    const before = service.dispatcher.requests.length;
-    const { leave } = visit(path, code);
-    await vi.waitFor(() => expect(service.dispatcher.requests).toHaveLength(before + 1), SOON);
-    const request = service.dispatcher.requests[before];
-    expect(request?.isAborted).toBe(false);
-    leave();
-    await vi.waitFor(() => expect(request?.isAborted).toBe(true), SOON);
-  }
-  return { service, ended, visit, askAndLeave };
-}
-
-describe.each(expressVersions)('a visitor who leaves, on %s', (_name, make) => {
-  it.each([
-    ['/guarded', CODE],
-    ['/items', undefined],
-  ])('ends the request to the service: %s', async (path, code) => {
-    const { service, askAndLeave } = await openShop(make);
+describe.each(expressVersions)('a visitor who leaves, on %s', (_name, express) => {
+  /** A shop in front of a service in memory that says nothing yet, and visitors who can hang up. */
+  async function openShop(options: RequirePurchaseOptions = {}) {
+    const service = new KeyApiService();
+    const { requests } = service.dispatcher;
+    const keyApi = service.client();
+    // The check of the api_key is remembered.
+    await keyApi.getAccount();
     service.says = 'silence';
-    await askAndLeave(path, code);
-  });
-});
+    const ended = vi.fn();
+    const app = express();
+    app.get('/guarded', requirePurchase(keyApi, options), (_req, res) => void res.json({}));
+    app.get('/items', loadItems(keyApi), (req, res) => void res.json(req.marketplace?.items));
+    app.use(((error, _req, _res, next) => {
+      ended(String(error));
+      next(error);
+    }) as ErrorRequestHandler);
+    app.use(errorHandler({ log: false }));
+    const origin = await listen(app);
+    /** Asks, and gives the status, or what hangs up. */
+    const visit = (path: string, code = CODE) => {
+      const headers = { 'x-purchase-code': code };
+      const request = get(`${origin}${path}`, { headers, agent: false });
+      const status = new Promise<number | undefined>((resolve) => {
+        request.once('response', (res) => resolve(res.resume().statusCode));
+        request.once('error', () => resolve(undefined));
+      });
+      return { status, leave: () => request.destroy() };
+    };
+    /** Leaves as soon as the service has been asked; gives up when the service does not hear of it. */
+    async function askAndLeave(path: string, code?: string): Promise<void> {
+      const before = requests.length;
+      const { leave } = visit(path, code);
+      await eventually(() => expect(requests).toHaveLength(before + 1));
+      expect(requests[before]?.isAborted).toBe(false);
+      leave();
+      await eventually(() => expect(requests[before]?.isAborted).toBe(true));
+    }
+    const expectLeft = () =>
+      eventually(() =>
+        expect(ended).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(/visitor left/)),
+      );
+    return { service, visit, askAndLeave, expectLeft };
+  }
 
-describe('a visitor who leaves', () => {
+  it('ends the request to the service', async () => {
+    const { askAndLeave } = await openShop();
+    for (const path of ['/guarded', '/items']) await askAndLeave(path);
+  });
+
   it.each<RequirePurchaseOptions>([{}, { guessLimit: false }])(
     'is not let in as if the service were down: %j',
     async (options) => {
-      const shop = await openShop(express, { onUnknown: 'allow', ...options });
-      shop.service.says = 'silence';
-      await shop.askAndLeave('/guarded', CODE);
-      const why = expect.stringMatching(/visitor left/);
-      await vi.waitFor(() => expect(shop.ended).toHaveBeenCalledExactlyOnceWith(why), SOON);
+      const { askAndLeave, expectLeft } = await openShop({ onUnknown: 'allow', ...options });
+      await askAndLeave('/guarded');
+      await expectLeft();
     },
   );
 
@@ -80,21 +77,18 @@ describe('a visitor who leaves', () => {
       await left;
       return CODE;
     };
-    const { service, ended, visit } = await openShop(express, { code });
-    const before = service.dispatcher.requests.length;
+    const { service, visit, expectLeft } = await openShop({ code });
     const { leave } = visit('/guarded');
-    await vi.waitFor(() => expect(reached).toHaveBeenCalled(), SOON);
+    await eventually(() => expect(reached).toHaveBeenCalled());
     leave();
-    const why = expect.stringMatching(/visitor left/);
-    await vi.waitFor(() => expect(ended).toHaveBeenCalledExactlyOnceWith(why), SOON);
-    expect(service.dispatcher.requests).toHaveLength(before);
+    await expectLeft();
+    expect(service.asked()).toBe(0);
   });
 
   it('does not pass for an outage: the others are served', async () => {
-    const { service, visit, askAndLeave } = await openShop(express, { guessLimit: { limit: 20 } });
-    service.says = 'silence';
+    const { service, visit, askAndLeave } = await openShop({ guessLimit: { limit: 20 } });
     for (let n = 1; n <= 10; n++) await askAndLeave('/guarded', guess(n));
     service.says = 'positive';
-    expect(await visit('/guarded', CODE).status).toBe(200);
+    expect(await visit('/guarded').status).toBe(200);
   });
 });

@@ -9,31 +9,20 @@ import { describe, expect, it, vi } from 'vitest';
 import { WARNINGS, type WarningCode, warnOnce } from '../../../src/diagnostics.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { hearWarnings } from '../../support/warnings.js';
+import { CODE } from '../../support/wire.js';
 
-const CODE = '00000000-0000-4000-8000-000000000000';
-
-describe('a warning', () => {
-  const codes = Object.keys(WARNINGS) as WarningCode[];
-
-  it.each(codes)('%s is given once per process, with its code and its page', (code) => {
+it.each(Object.keys(WARNINGS) as WarningCode[])(
+  '%s is given once per process, also by two copies of the package, with its page',
+  async (code) => {
     hearWarnings();
-    warnOnce(code);
-    warnOnce(code);
-    const emit = vi.mocked(process.emitWarning);
-    expect(emit.mock.calls).toEqual([
+    const path = `../../../src/diagnostics.js?another-copy`;
+    const other = await import(/* @vite-ignore */ path);
+    for (const warn of [warnOnce, warnOnce, other.warnOnce]) warn(code);
+    expect(vi.mocked(process.emitWarning).mock.calls).toEqual([
       [`${WARNINGS[code]} (npx marketgate explain ${code})`, { type: 'MarketgateWarning', code }],
     ]);
-  });
-
-  it('is given once by two copies of the package together', async () => {
-    const warnings = hearWarnings();
-    warnOnce('MARKETGATE_NO_SESSION');
-    const path = '../../../src/diagnostics.js?another-copy';
-    const other = await import(/* @vite-ignore */ path);
-    other.warnOnce('MARKETGATE_NO_SESSION');
-    expect(warnings).toEqual(['MARKETGATE_NO_SESSION']);
-  });
-});
+  },
+);
 
 describe.each(expressVersions)('on %s', (_version, express) => {
   const keyApi = { validatePurchase: vi.fn(async () => null) };

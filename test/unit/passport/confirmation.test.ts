@@ -32,26 +32,24 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     return { outcome, ...login };
   }
 
-  it.each<[string, Headers[], boolean]>([
-    ['a link on a page of this site', [from('same-origin')], false],
-    ['the address bar or a bookmark', [from('none')], false],
-    ['a browser that does not say', [{}], false],
-    ['a page of another site', [from('cross-site')], true],
-    ['a page of another origin on the same site', [from('same-site')], true],
-    ['an image', [from('same-origin', 'image', 'no-cors')], true],
-    ['a frame of this site', [from('same-origin', 'iframe')], true],
-    ['a service worker that passes the navigation on', [from('same-origin', 'empty')], true],
-    ['another site, before one of the visitor', [from('cross-site'), from('same-origin')], true],
-    ['another site, after one of the visitor', [from('none'), from('cross-site')], true],
-  ])("a login begun by %s is asked about with 'auto': %j, %s", async (_name, starts, asks) => {
-    const { outcome } = await comeBack(starts, from('cross-site'));
+  const HERE = [from('same-origin')];
+  it.each<[string, Headers[], asks: boolean, Headers?]>([
+    ['begun by a link on a page of this site', HERE, false],
+    ['begun by the address bar or a bookmark', [from('none')], false],
+    ['begun by a browser that does not say', [{}], false],
+    ['begun by a page of another site', [from('cross-site')], true],
+    ['begun by a page of another origin on the same site', [from('same-site')], true],
+    ['begun by an image', [from('same-origin', 'image', 'no-cors')], true],
+    ['begun by a frame of this site', [from('same-origin', 'iframe')], true],
+    ['begun by a service worker that passes it on', [from('same-origin', 'empty')], true],
+    ['begun by another site and then here', [from('cross-site'), ...HERE], true],
+    ['begun by the visitor and then elsewhere', [from('none'), from('cross-site')], true],
+    ['that comes back in an iframe', HERE, true, from('same-site', 'iframe')],
+    ['that comes back in a frame', HERE, true, from('same-site', 'frame')],
+  ])("a login %s is asked about with 'auto': %j, %s", async (_name, starts, asks, back) => {
+    const { outcome } = await comeBack(starts, back ?? from('cross-site'));
     if (asks) expect(outcome).toSatisfy(isAsked);
     else expect(outcome).toEqual(success);
-  });
-
-  it.each(['iframe', 'frame'])("a callback in an %s is asked about with 'auto'", async (dest) => {
-    const { outcome } = await comeBack([from('same-origin')], from('same-site', dest));
-    expect(outcome).toSatisfy(isAsked);
   });
 
   it.each<[string, Headers]>([

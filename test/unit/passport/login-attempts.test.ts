@@ -9,7 +9,6 @@ import {
   type OpenLogin,
   openLogin,
   STATE_COOKIE,
-  STATE_KEY,
   success,
   user,
 } from '../../support/strategy-harness.js';
@@ -122,20 +121,6 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
   });
 });
 
-describe('in a session', () => {
-  it.each<[string, unknown]>([
-    ['a number', 7],
-    ['a list of something else', '{"attempts":[null]}'],
-  ])('%s in place of the attempts counts as none', async (_name, held) => {
-    const { start, comeBack, session } = openLogin();
-    session[STATE_KEY] = held;
-    expect((await comeBack()).outcome?.[2]).toBe(403);
-    session[STATE_KEY] = held;
-    await start();
-    expect((await comeBack('k2')).outcome).toEqual(success);
-  });
-});
-
 describe('in a cookie', () => {
   it.each([
     ['http', false, STATE_COOKIE],
@@ -183,11 +168,6 @@ describe('in a cookie', () => {
     browser.cookies[STATE_COOKIE] = change(browser.cookies[STATE_COOKIE] ?? '');
     expect((await comeBack()).outcome?.[2]).toBe(403);
     expect(exchanged).toEqual([]);
-  });
-
-  it('they need a response, and the error says so', async () => {
-    const { outcome } = await openLogin({ where: 'cookie' }).start({}, { res: undefined });
-    expect(String(outcome?.[1])).toContain('no response');
   });
 
   it('they are set once, next to the cookies of the app', async () => {

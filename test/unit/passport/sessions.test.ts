@@ -1,13 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import session from 'express-session';
-import { MarketgateError, returnTo } from 'marketgate';
+import { returnTo } from 'marketgate';
 import { type AuthenticateOptions, Passport } from 'passport';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
+import { throwing } from '../../support/errors.js';
 import { allowNoUnhandledRejection } from '../../support/hear.js';
 import { listen } from '../../support/listen.js';
 import {
   cookieBrowser,
+  failing,
   longSecret,
   type OpenLogin,
   openLogin,
@@ -19,11 +21,14 @@ type Data = Record<string, unknown>;
 type Use = (req: IncomingMessage, res: ServerResponse, next: () => void) => void;
 
 /** A session that is one object, with methods that cannot be replaced. */
-function sessionWith(methods: (data: Data, saved: Data) => Record<string, unknown>): Use {
-  const saved: Data = {};
+function sessionWith(methods: (data: Data, keep: (data: Data) => void) => Data): Use {
+  let saved: Data = {};
+  const keep = (data: Data) => {
+    saved = structuredClone({ ...data });
+  };
   return (req, _res, next) => {
     const data: Data = { ...saved };
-    for (const [name, value] of Object.entries(methods(data, saved))) {
+    for (const [name, value] of Object.entries(methods(data, keep))) {
       Object.defineProperty(data, name, { value });
     }
     Object.assign(req, { session: data });
@@ -31,34 +36,24 @@ function sessionWith(methods: (data: Data, saved: Data) => Record<string, unknow
   };
 }
 
-function keep(saved: Data, data: Data): void {
-  for (const key of Object.keys(saved)) delete saved[key];
-  Object.assign(saved, structuredClone({ ...data }));
+function empty(data: Data): void {
+  for (const key of Object.keys(data)) delete data[key];
 }
 
-const ironSession = (): Use =>
-  sessionWith((data, saved) => ({
-    save: async () => keep(saved, data),
-    destroy: () => keep(saved, {}),
-  }));
-const withPromises = (): Use =>
-  sessionWith((data, saved) => ({
+const ironSession = () =>
+  sessionWith((data, keep) => ({ save: async () => keep(data), destroy: () => keep({}) }));
+const withPromises = () =>
+  sessionWith((data, keep) => ({
     id: 'a',
-    save: async () => keep(saved, data),
-    regenerate: async () => keep(data, {}),
+    save: async () => keep(data),
+    regenerate: async () => empty(data),
   }));
-const cookieSession = (): Use => sessionWith(() => ({}));
-const withCallbacks = (): Use =>
-  sessionWith((data, saved) => ({
-    save(done: () => void) {
-      keep(saved, data);
-      done();
-    },
-    regenerate(done: () => void) {
-      keep(data, {});
-      done();
-    },
+const withCallbacks = () =>
+  sessionWith((data, keep) => ({
+    save: (done: () => void) => [keep(data), done()],
+    regenerate: (done: () => void) => [empty(data), done()],
   }));
+const cookieSession = () => sessionWith(() => ({}));
 /** As in Koa, where `req.session` keeps the data of what it is given, not its methods. */
 const ofKoa =
   (use: Use): Use =>
@@ -212,43 +207,27 @@ it('on Node alone, without a session, a login and "Continue" work with their sta
   expect((await ask(`${page}&answer=continue`)).body).toEqual({ user: { id: '77' } });
 });
 
-describe('what the app throws in its callback ends no process', () => {
+describe('what the app throws ends no process: Node alone responds with 500, and prints it once', () => {
   allowNoUnhandledRejection();
-  type Callback = (error: unknown, user?: { id: string } | false | null) => void;
-  /** Fails for an error and for a failed login, as an app does that expects a user. */
-  const careless = vi.fn<Callback>((_error, user) => {
-    (user as { id: string }).id.trim();
-  });
-  const failing = (code: 'auth_key_rejected' | 'service_unavailable'): OpenLogin => ({
-    api: { exchange: () => Promise.reject(new MarketgateError(code, 'because')) },
-  });
 
-  async function visit(origin: string): Promise<[number, string]> {
+  it.each<[string, OpenLogin, boolean]>([
+    ['in a callback, after a failed login', failing('auth_key_rejected'), true],
+    ['in a callback, after an outage', failing('service_unavailable'), true],
+    ['in the handler behind a login', {}, false],
+  ])('%s', async (_name, options, hasCallback) => {
+    const { passport } = passportWith(options);
+    const fail = throwing(new TypeError('of the app'));
+    const authenticate = hasCallback
+      ? passport.authenticate('marketplace', fail)
+      : passport.authenticate('marketplace');
+    const use = expressSession();
+    const origin = await listen((req, res) => {
+      use(req, res, () => authenticate(req as never, res as never, fail));
+    });
     const browser = new Browser();
     await browser.get(origin);
     const response = await browser.get(`${origin}/?auth_key=k1`);
-    return [response.status, await response.text()];
-  }
-
-  it.each<[string, OpenLogin, boolean]>([
-    ['after a failed login', failing('auth_key_rejected'), true],
-    ['after an outage', failing('service_unavailable'), true],
-    ['behind a login', {}, false],
-  ])('Node alone responds with 500 and prints it once, %s', async (_name, options, hasCallback) => {
-    careless.mockClear();
-    const { passport } = passportWith(options);
-    const use = expressSession();
-    const origin = await listen((req, res) => {
-      use(req, res, () => {
-        const args = hasCallback ? [careless] : [];
-        const authenticate = passport.authenticate('marketplace', ...(args as []));
-        authenticate(req as never, res as never, () => {
-          throw new TypeError('of the handler');
-        });
-      });
-    });
-    expect(await visit(origin)).toEqual([500, 'Internal Server Error']);
-    expect(console.error).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError));
-    expect(careless).toHaveBeenCalledTimes(hasCallback ? 1 : 0);
+    expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error']);
+    expect(console.error).toHaveBeenCalledExactlyOnceWith(new TypeError('of the app'));
   });
 });

@@ -1,12 +1,20 @@
 import { inspect } from 'node:util';
-import { MarketgateError, MarketplaceStrategy, MemoryTokenStore, problemOf } from 'marketgate';
-import { Passport } from 'passport';
+import {
+  MarketgateError,
+  type MarketgateErrorCode,
+  MarketplaceStrategy,
+  MemoryTokenStore,
+  problemOf,
+} from 'marketgate';
 import OAuth2Strategy from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
+import { hear } from '../../support/hear.js';
 import {
   cookieBrowser,
+  failing,
   fakeLoginApi,
   logIn,
+  type OpenLogin,
   openLogin,
   success,
   user,
@@ -29,10 +37,13 @@ it('is an OAuth2Strategy by the name of marketplace, and gives the base class no
 });
 
 describe('the start of a login', () => {
-  it('redirects to the service, with the app_id and no other parameter', async () => {
-    const { recorded } = await openLogin().start();
-    expect(recorded).toEqual([['redirect', 'https://market.example/api/oauth?app_id=app-7']]);
-  });
+  it.each(['GET', 'POST'])(
+    'by %s redirects to the service, with the app_id alone',
+    async (method) => {
+      const { recorded } = await openLogin().start({}, { method });
+      expect(recorded).toEqual([['redirect', 'https://market.example/api/oauth?app_id=app-7']]);
+    },
+  );
 
   it.each([{}, { auth_key: 'k1' }])('without a session is an error: %j', async (query) => {
     const { outcome } = await openLogin().visit(query, { session: undefined });
@@ -40,19 +51,10 @@ describe('the start of a login', () => {
     expect(String(outcome?.[1])).toContain('express-session');
   });
 
-  it('can be a POST of a form', async () => {
-    expect((await openLogin().start({}, { method: 'POST' })).outcome?.[0]).toBe('redirect');
-  });
-
   it('is an error when the session cannot be saved', async () => {
     const session = { save: (done: (e: Error) => void) => done(new Error('disk full')) };
     const { recorded } = await openLogin().start({}, { session });
     expect(recorded).toEqual([['error', new Error('disk full')]]);
-  });
-
-  it('can have a link of the app in its query, which is no auth_key', async () => {
-    const { outcome } = await openLogin().visit({ next: '/a?auth_key=1' });
-    expect(outcome?.[0]).toBe('redirect');
   });
 });
 
@@ -102,9 +104,11 @@ describe('a callback', () => {
     expect(exchanged).toEqual(['k1']);
   });
 
-  it('with the auth_key in a query of the redirect URL fails also where no login has begun', async () => {
-    const { recorded } = await openLogin().visit({ x: '1?auth_key=k/1' });
-    expect(recorded).toEqual([failure('auth_key_rejected', 401, 'redirect URL')]);
+  it.each([
+    ['fails also where no login has begun', '1?auth_key=k/1', 'fail'],
+    ['is no callback where it is a link of the app', '/a?auth_key=1', 'redirect'],
+  ])('with the auth_key in a query of the redirect URL %s', async (_what, next, expected) => {
+    expect((await openLogin().visit({ next })).outcome?.[0]).toBe(expected);
   });
 
   it.each<[string, object]>([
@@ -182,7 +186,7 @@ it('a login without a returnTo goes to that of the callback, and is a fresh logi
 });
 
 describe('failed logins count for the guess limit of their client', () => {
-  const rejects = (code: 'auth_key_rejected' | 'service_unavailable') =>
+  const rejecting = (code: MarketgateErrorCode) =>
     vi.fn(async (key: string) => {
       if (key === 'good') return { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
       throw new MarketgateError(code, 'because');
@@ -198,7 +202,7 @@ describe('failed logins count for the guess limit of their client', () => {
   }
 
   it('over it there is no call, and nothing is used up, in all strategies of a LoginApi', async () => {
-    const exchange = rejects('auth_key_rejected');
+    const exchange = rejecting('auth_key_rejected');
     const { loginApi } = fakeLoginApi({ exchange });
     const one = openLogin({ loginApi, name: 'one', tokenStore: tokenStoreAtZero() });
     for (let i = 0; i < 10; i++) expect((await visit(one, `k${i}`)).outcome?.[0]).toBe('fail');
@@ -214,8 +218,8 @@ describe('failed logins count for the guess limit of their client', () => {
   });
 
   it.each([
-    ['an outage', rejects('service_unavailable'), {}],
-    ['with guessLimit: false a refused key', rejects('auth_key_rejected'), { guessLimit: false }],
+    ['an outage', rejecting('service_unavailable'), {}],
+    ['with guessLimit: false a refused key', rejecting('auth_key_rejected'), { guessLimit: false }],
     ['a key that was used', undefined, {}],
   ] as const)('but %s does not', async (_name, exchange, options) => {
     const login = openLogin({ ...options, api: exchange && { exchange } });
@@ -224,44 +228,41 @@ describe('failed logins count for the guess limit of their client', () => {
   });
 });
 
-describe('what the service says decides between fail and error', () => {
-  it.each([
-    ['exchange', 'auth_key_rejected', 'fail'],
-    ['exchange', 'app_credentials_rejected', 'error'],
-    ['exchange', 'service_unavailable', 'error'],
-    ['exchange', 'unexpected_response', 'error'],
-    ['getUser', 'login_failed', 'fail'],
-    ['getUser', 'access_token_expired', 'fail'],
-    ['getUser', 'service_unavailable', 'error'],
-  ] as const)('%s: %s is %s', async (method, code, expected) => {
-    const failing = () => Promise.reject(new MarketgateError(code, 'because'));
-    const { recorded } = await logIn({ api: { [method]: failing } });
-    expect(recorded.map(([name]) => name)).toEqual([expected]);
-    expect(recorded[0]?.[1]).toMatchObject({ code });
-  });
+it.each([
+  ['exchange', 'auth_key_rejected', 'fail'],
+  ['exchange', 'app_credentials_rejected', 'error'],
+  ['exchange', 'service_unavailable', 'error'],
+  ['exchange', 'unexpected_response', 'error'],
+  ['getUser', 'login_failed', 'fail'],
+  ['getUser', 'access_token_expired', 'fail'],
+  ['getUser', 'service_unavailable', 'error'],
+] as const)('%s: %s is %s, on marketgate:login too', async (method, code, expected) => {
+  const messages = hear('login');
+  const fails = () => Promise.reject(new MarketgateError(code, 'because'));
+  const { recorded } = await logIn({ api: { [method]: fails } });
+  expect(recorded.map(([outcome]) => outcome)).toEqual([expected]);
+  expect(recorded[0]?.[1]).toMatchObject({ code });
+  const reason = expect.stringMatching(/^because/);
+  expect(messages).toStrictEqual([{ outcome: 'redirect' }, { outcome: expected, code, reason }]);
 });
 
 describe('a failed login says why', () => {
   const at = (host?: string) => ({ headers: { host, cookie: 'other=1' } });
   const UNKNOWN = 'if this happens again';
 
-  it.each<[string, string | undefined, string]>([
-    ['localhost:3000', '127.0.0.1:3000', 'came back to 127.0.0.1 but'],
-    ['localhost:3000', 'localhost:4000', UNKNOWN],
-    ['app.example', '<b>x</b>', UNKNOWN],
-    ['app.example', 'A.Example:80', 'came back to a.example but'],
-    ['app.example', undefined, UNKNOWN],
-  ])('begun on %s, back on %s: %s', async (from, to, expected) => {
+  it.each<[string, string, object, string]>([
+    ['on another host', 'localhost:3000', at('127.0.0.1:3000'), 'came back to 127.0.0.1 but'],
+    ['on another port', 'localhost:3000', at('localhost:4000'), UNKNOWN],
+    ['on what is no host', 'app.example', at('<b>x</b>'), UNKNOWN],
+    ['on a host in capitals', 'app.example', at('A.Example:80'), 'came back to a.example but'],
+    ['without a host', 'app.example', at(), UNKNOWN],
+    ['without a cookie', 'app.example', {}, 'no cookie came back'],
+  ])('back %s, begun on %s', async (_what, from, back, expected) => {
     const { start, comeBack } = openLogin();
     await start({}, at(from));
-    const { outcome } = await comeBack('k1', { ...at(to), session: {} });
+    const { outcome } = await comeBack('k1', { headers: {}, ...back, session: {} });
     expect(outcome).toEqual(failure('login_failed', 403, expected));
     expect(JSON.stringify(outcome)).not.toContain('<b>');
-  });
-
-  it('when no cookie came back', async () => {
-    const { outcome } = await openLogin().comeBack();
-    expect(outcome).toEqual(failure('login_failed', 403, 'no cookie came back'));
   });
 
   const noReason = expect.stringContaining('verify gave no user');
@@ -270,21 +271,18 @@ describe('a failed login says why', () => {
     ['banned', 'banned', 'banned'],
     [{ type: 'warn' }, expect.objectContaining({ type: 'warn', message: noReason }), detailOf],
     [null, { code: 'login_failed', message: noReason }, detailOf],
-  ])('when verify refuses with the info %j, also with failWithError', async (...row) => {
-    const [info, challenge, detail] = row;
-    const verify = (_a: 1, _r: 1, _p: 1, done: (...args: unknown[]) => void) =>
-      done(null, false, info);
-    const { start, comeBack } = openLogin({ verify });
-    const end = async (key: string, authOptions: object) => {
-      await start();
-      return (await comeBack(key, {}, authOptions)).recorded;
-    };
-    expect(await end('k1', {})).toEqual([['fail', challenge, 401]]);
-    const [[name, error] = []] = await end('k2', { failWithError: true });
+  ])('when verify refuses with the info %j, also with failWithError', async (info, ...expected) => {
+    const [challenge, detail] = expected;
+    type Done = (...args: unknown[]) => void;
+    const verify = (_a: 1, _r: 1, _p: 1, done: Done) => done(null, false, info);
+    const end = async (authOptions: object) =>
+      (await logIn({ verify }, 'k1', {}, authOptions)).recorded;
+    const failed = [['fail', challenge, 401]];
+    expect(await end({})).toEqual(failed);
+    const [[name, error] = []] = await end({ failWithError: true });
     expect([name, problemOf(error)]).toMatchObject(['error', { status: 401, detail }]);
     // Passport's failureRedirect comes before its failWithError.
-    const both = { failWithError: true, failureRedirect: '/' };
-    expect((await end('k3', both))[0]?.[0]).toBe('fail');
+    expect(await end({ failWithError: true, failureRedirect: '/' })).toEqual(failed);
   });
 
   /** Words that visitors of a shop do not know. */
@@ -295,8 +293,7 @@ describe('a failed login says why', () => {
     ['a broken redirect URL', { x: '1?auth_key=k1' }, {}, 'tell the site'],
     ['an auth_key of long ago', { auth_key: 'k1' }, {}, 'too old'],
   ])('to the visitor in plain words, after %s', async (_why, query, more, expected) => {
-    const exchange = () => Promise.reject(new MarketgateError('auth_key_rejected', 'auth_key'));
-    const { start, visit } = openLogin({ api: { exchange } });
+    const { start, visit } = openLogin(failing('auth_key_rejected'));
     await start();
     const { outcome } = await visit(query, more, { failWithError: true });
     const detail = problemOf(outcome?.[1])?.detail;
@@ -338,61 +335,101 @@ describe('the token store', () => {
   });
 });
 
-describe('a subclass', () => {
+describe('a userProfile of a subclass', () => {
   type Done = (error?: unknown, profile?: object) => void;
   type UserProfile = (this: MarketplaceStrategy, token: string, done: Done) => unknown;
-  async function outcomeOf(userProfile: UserProfile): Promise<unknown[] | undefined> {
+
+  it.each<[string, UserProfile, unknown]>([
+    [
+      'can add to the profile',
+      function (token, done) {
+        const base = MarketplaceStrategy.prototype.userProfile;
+        base.call(this, token, (error, profile) => done(error, { ...profile, role: token }));
+      },
+      ['success', { id: '77', role: 'token-1' }, {}],
+    ],
+    ['gives no id', (_token, done) => done(null, {}), 'no profile with an id'],
+    ['rejects', async () => Promise.reject(new Error('rejected')), 'rejected'],
+  ])('%s', async (_name, userProfile, expected) => {
     class Subclass extends MarketplaceStrategy {}
     Object.defineProperty(Subclass.prototype, 'userProfile', { value: userProfile });
     const { loginApi } = fakeLoginApi();
     const strategy = new Subclass({ loginApi }, ({ profile }) => ({ ...profile }));
-    return (await logIn({ strategy })).outcome;
-  }
-  const base = MarketplaceStrategy.prototype.userProfile;
-
-  it('can add to the profile', async () => {
-    const outcome = await outcomeOf(function (token, done) {
-      base.call(this, token, (error, profile) => done(error, { ...profile, role: `of ${token}` }));
-    });
-    expect(outcome).toMatchObject(['success', { id: '77', role: 'of token-1' }, {}]);
-  });
-
-  it.each<[string, UserProfile, string]>([
-    ['gives no id', (_token, done) => done(null, {}), 'no profile with an id'],
-    ['rejects', async () => Promise.reject(new Error('rejected')), 'rejected'],
-  ])('whose userProfile %s is an error', async (_name, userProfile, message) => {
-    const outcome = await outcomeOf(userProfile);
-    expect(outcome).toEqual(['error', expect.any(Error)]);
-    expect(String(outcome?.[1])).toContain(message);
+    const { outcome } = await logIn({ strategy });
+    if (typeof expected !== 'string') expect(outcome).toMatchObject(expected as object);
+    else
+      expect([outcome?.[0], String(outcome?.[1])]).toEqual([
+        'error',
+        expect.stringContaining(expected),
+      ]);
   });
 });
 
-it('passport.authenticate(strategy), by the object and not by its name, ends each concurrent visit as its own', async () => {
-  const waiting = new Map<string, (token: object) => void>();
+it('each of two visits at once ends as its own, also where passport puts its functions on the strategy itself', async () => {
+  const exchanges: ((token: object) => void)[] = [];
   const { strategy } = openLogin({
-    where: 'cookie',
     api: {
-      exchange: (key: string) => new Promise((resolve) => waiting.set(key, resolve)),
+      exchange: () => new Promise((resolve) => exchanges.push(resolve)),
       getUser: async (user_id: string) => ({ ...userInfo, user_id }),
     },
   });
-  const passport = new Passport();
-  async function logInAs(auth_key: string) {
-    const browser = cookieBrowser();
-    let end: unknown;
-    for (const query of [{}, { auth_key }]) {
-      const { req, res } = browser.request(query);
-      end = await new Promise((resolve) => {
-        Object.assign(res, { end: resolve });
-        const done = (error: unknown, user: unknown) => resolve(error ?? user);
-        const authenticate = passport.authenticate(strategy, { session: false }, done);
-        authenticate(req as never, res as never, resolve);
-      });
-    }
-    return end;
+  // As it does for passport.authenticate(strategy), with the object in place of its name.
+  const run = (query: object, session: object) =>
+    new Promise((resolve) => {
+      Object.assign(strategy, { success: resolve, redirect: resolve, error: resolve });
+      strategy.authenticate({ ...cookieBrowser().request(query).req, session } as never);
+    });
+  const ends: Promise<unknown>[] = [];
+  for (const auth_key of ['anna', 'bert']) {
+    const session = {};
+    await run({}, session);
+    ends.push(run({ auth_key }, session));
+    await vi.waitFor(() => expect(exchanges).toHaveLength(ends.length), { timeout: 40_000 });
   }
-  const ends = ['anna', 'bert'].map(logInAs);
-  await vi.waitFor(() => expect(waiting.size).toBe(2), { timeout: 40_000 });
-  for (const [value, go] of waiting) go({ value, issuedAt: 0, expiresAt: 3_600_000 });
+  for (const [i, value] of ['anna', 'bert'].entries()) {
+    exchanges[i]?.({ value, issuedAt: 0, expiresAt: 3_600_000 });
+  }
   expect(await Promise.all(ends)).toEqual([{ id: 'anna' }, { id: 'bert' }]);
+});
+
+describe('marketgate:login', () => {
+  const verifying = (verify: () => unknown): OpenLogin => ({
+    verify: (_input: unknown) => verify(),
+  });
+  const logInThat = (error?: Error) => ({
+    logIn: (_user: object, done: (error?: Error) => void) => done(error),
+  });
+
+  it.each<[string, OpenLogin, object, object?]>([
+    ['a success', {}, { outcome: 'success' }],
+    ['a login that the session keeps', {}, { outcome: 'success' }, logInThat()],
+    ['a login that it refuses', {}, { outcome: 'error' }, logInThat(new Error('full'))],
+    [
+      'a verify that refuses',
+      verifying(() => false),
+      { outcome: 'fail', code: 'login_failed', reason: expect.stringContaining('verify gave no') },
+    ],
+    [
+      'a verify that gives nothing',
+      verifying(() => undefined),
+      { outcome: 'error', reason: expect.stringContaining('verify gave undefined') },
+    ],
+    [
+      'an error of the app, which is not published, nor is its code',
+      verifying(() => Promise.reject(Object.assign(new Error('x'), { code: 'login_failed' }))),
+      { outcome: 'error' },
+    ],
+  ])('reports the start, and %s', async (_name, options, message, more) => {
+    const messages = hear('login');
+    await logIn(options, 'k1', more);
+    expect(messages).toStrictEqual([{ outcome: 'redirect' }, message]);
+  });
+
+  it('reports a callback that passes, and a page that asks', async () => {
+    const messages = hear<{ outcome: string }>('login');
+    const { comeBack, upToThePage, visit } = openLogin({ confirm: true });
+    await comeBack('k0', { user });
+    await visit({ confirm: await upToThePage() });
+    expect(messages.map(({ outcome }) => outcome)).toEqual(['pass', 'redirect', 'redirect', 'ask']);
+  });
 });

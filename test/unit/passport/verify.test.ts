@@ -10,6 +10,7 @@ import {
 import type { VerifyCallback, VerifyFunction } from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
 import { fakeLoginApi, logIn, success, user } from '../../support/strategy-harness.js';
+import { userInfo } from '../../support/wire.js';
 
 type Done = (error: unknown, user?: unknown, info?: object) => void;
 
@@ -113,7 +114,7 @@ describe('verify is given', () => {
 });
 
 /** A verify that takes one argument, one with `done`, one in the classic form, and one that declares no arguments. */
-const one = (run: () => unknown) => (_input: unknown) => run();
+const one = (run: (input: VerifyInput) => unknown) => (input: VerifyInput) => run(input);
 const withDone = (run: (done: Done) => unknown) => (_input: unknown, done: Done) => run(done);
 const classic = (run: (done: Done) => unknown) => (_a: 1, _r: 1, _p: 1, done: Done) => run(done);
 const undeclared =
@@ -179,5 +180,55 @@ describe('verify ends in exactly one outcome where it', () => {
     for (let i = 0; i < 20; i++) await new Promise(setImmediate);
     await vi.advanceTimersByTimeAsync(3000);
     expect((await login).recorded).toEqual([gaveUndefined]);
+  });
+});
+
+describe('a profile', () => {
+  /** What verify gets for a user of a service at https://market.example/x/. */
+  async function of(user: object) {
+    const loginUrl = () => 'https://market.example/x/api/oauth?app_id=a';
+    const api = { loginUrl, getUser: async () => user };
+    const { outcome } = await logIn({ api, verify: one(({ profile }) => profile) });
+    return outcome?.[1] as MarketplaceProfile;
+  }
+
+  it('is in the form of passport', async () => {
+    expect(await of(userInfo)).toStrictEqual({
+      provider: 'marketplace',
+      id: '77',
+      username: 'mira',
+      displayName: 'Mira Okafor',
+      name: { givenName: 'Mira', familyName: 'Okafor' },
+      emails: [{ value: 'mira@example.test' }],
+      photos: [{ value: 'https://example.test/mira.png' }],
+      verified: true,
+      _raw: JSON.stringify(userInfo),
+      _json: userInfo,
+    });
+    expect(await of({ ...userInfo, user_verified: '0' })).toMatchObject({ verified: false });
+  });
+
+  it('leaves out what is absent', async () => {
+    const few = { user_id: '9', user_name: 'nine' };
+    expect(await of(few)).toStrictEqual({
+      ...{ provider: 'marketplace', id: '9', username: 'nine', displayName: 'nine' },
+      ...{ _raw: JSON.stringify(few), _json: few },
+    });
+  });
+
+  it.each([
+    ['photos/1.png', 'https://market.example/x/photos/1.png'],
+    ['/1.png', 'https://market.example/1.png'],
+    ['http://cdn.example/1.png', 'http://cdn.example/1.png'],
+    ['javascript:alert(1)', undefined],
+    ['', undefined],
+  ])('has for the picture %j %j', async (user_picture, value) => {
+    expect((await of({ ...userInfo, user_picture })).photos).toEqual(value && [{ value }]);
+  });
+
+  it('leaves out of its text what is nested deeper than the stack', async () => {
+    let deep: unknown = [];
+    for (let i = 0; i < 20_000; i++) deep = [deep];
+    expect(JSON.parse((await of({ ...userInfo, trace: deep }))._raw)).toEqual(userInfo);
   });
 });
