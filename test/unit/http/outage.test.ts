@@ -19,7 +19,7 @@ const time = new SimulatedTime();
 
 /** Both clients, of a service that behaves by the request. */
 function open(behave: (request: ServiceRequest) => Behaviour, options: object = {}) {
-  const service = new SimulatedService(time.now, (_n, request) => behave(request));
+  const service = new SimulatedService(behave);
   const common = { clock: time.now, dispatcher: service, ...options };
   const url = 'https://simulated.test';
   const keyApi = new KeyApi({ baseUrl: url, apiKey: KEY, cache: false, ...common });
@@ -286,3 +286,34 @@ describe('logging in', () => {
     expect((await ending(keyApi.getAccount())).value).toBeTruthy();
   });
 });
+
+it.each([FAILED, CUT, SILENT, PAGE, BUSY])(
+  'a call tries a read retries + 1 times, and an exchange once, ends within its timeout, and nothing goes on after it: $answer',
+  async (behaviour) => {
+    for (const [retries, timeout] of [
+      [0, 15_000],
+      [2, 15_000],
+      [9, 2000],
+    ] as const) {
+      const { service, keyApi, loginApi } = open(
+        ({ path }) => (path === ACCOUNT || path === '/api/oauth' ? FINE : behaviour),
+        { retries, timeout },
+      );
+      const isRepeated = behaviour === FAILED || behaviour === CUT;
+      for (const [path, call, most] of [
+        [VALIDATION, () => keyApi.validatePurchase('some-code'), retries + 1],
+        ['/api/authorize', () => loginApi.exchange('an-auth-key'), 1],
+        ['/api/get_user_info', () => loginApi.getUser('a-token'), retries + 1],
+      ] as const) {
+        const { error, took } = await ending(call());
+        expect(isMarketgateError(error)).toBe(true);
+        expect(took).toBeLessThanOrEqual(timeout);
+        expect(service.count(path)).toBeLessThanOrEqual(most);
+        if (isRepeated && retries < 9) expect(service.count(path)).toBe(most);
+      }
+      const before = service.count();
+      await time.pass(120_000);
+      expect(service.count()).toBe(before);
+    }
+  },
+);

@@ -104,10 +104,14 @@ describe.each(WAYS)('through %s', (_way, options) => {
     [503, 'is too large', paused, { maxResponseBytes: 999 }],
     [429, 'never ends', paused, { timeout: 250 }],
     [503, 'never ends', paused, { timeout: 250 }],
+    [429, 'cannot be unpacked', paused, {}],
+    [503, 'cannot be unpacked', paused, {}],
     [302, 'never ends', { code: 'unexpected_response' }, {}],
   ])('HTTP %d counts although its body %s', async (status, how, expected, limit) => {
     const upstream = await startUpstream((_request, res) => {
-      res.writeHead(status, { 'retry-after': '7', location: '/' }).write('x'.repeat(5000));
+      const encoding = how === 'cannot be unpacked' && { 'content-encoding': 'gzip' };
+      res.writeHead(status, { 'retry-after': '7', location: '/', ...encoding });
+      res.write('x'.repeat(5000));
       if (how !== 'never ends') res.end();
     });
     expect(await rejection(open(upstream.url, limit).getAccount())).toMatchObject(expected);
