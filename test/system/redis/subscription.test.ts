@@ -72,23 +72,6 @@ describe.skipIf(redisIsMissing()).each([
     );
   };
 
-  it('reports each time that its connection is lost, and receives again', async () => {
-    const all = await listenAll();
-    for (const time of ['first', 'second']) {
-      await clients.onServers((server) => server.command('CLIENT', 'KILL', 'TYPE', 'pubsub'));
-      await Promise.all(
-        all.map(async ({ cache, heard, hears, reports }) => {
-          await reports(false, true);
-          await cache.publish(time);
-          await hears(time);
-          heard.length = 0;
-        }),
-      );
-    }
-    await Promise.all(all.map(({ end }) => end()));
-    await closed();
-  });
-
   it('goes on after an outage, and can begin and end during one', async () => {
     const before = await listenAll();
     const ending = await listenAll();

@@ -19,7 +19,7 @@ const time = new SimulatedTime();
 
 /** Both clients, of a service that behaves by the request. */
 function open(behave: (request: ServiceRequest) => Behaviour, options: object = {}) {
-  const service = new SimulatedService(time.now, (_n, request) => behave(request));
+  const service = new SimulatedService(behave);
   const common = { clock: time.now, dispatcher: service, ...options };
   const url = 'https://simulated.test';
   const keyApi = new KeyApi({ baseUrl: url, apiKey: KEY, cache: false, ...common });
@@ -89,6 +89,85 @@ describe('a visitor whose code makes the service fail', () => {
     await ending(keyApi.validatePurchase('bad-code'));
     expect((await ending(keyApi.validatePurchase('customer'))).value).toBeTruthy();
   });
+});
+
+/** Visitors who come with a code that nobody else has, `gap` milliseconds after one another; how their calls end. */
+async function visits(keyApi: KeyApi, count: number, gap = 0) {
+  const ends: { took: number; code: string }[] = [];
+  for (let n = 0; n < count; n++) {
+    const begun = time.now();
+    const ended = (code: string) => void ends.push({ took: time.now() - begun, code });
+    keyApi.validatePurchase(`code-${n}`).then(
+      () => ended('positive'),
+      (error) => ended(error.code),
+    );
+    if (gap > 0) await time.pass(gap);
+  }
+  return ends;
+}
+
+describe.each([
+  ['answers 500 at once', { answer: '500', after: 0 }],
+  ['answers 500 after a while', { answer: '500', after: 700 }],
+  ['cuts the connection', CUT],
+  ['never answers', SILENT],
+] satisfies [string, Behaviour][])('a service that %s', (_name, behaviour) => {
+  it('gets at most 1.1 requests a caller from 1,000 who come at once', async () => {
+    const { service, keyApi } = open(() => behaviour);
+    const ends = await visits(keyApi, 1000);
+    await time.pass(60_000);
+    expect(ends).toHaveLength(1000);
+    expect(service.count()).toBeLessThanOrEqual(1100);
+  });
+
+  it('costs only those who try it any time, and all are back after one request that succeeds', async () => {
+    let now: Behaviour = behaviour;
+    const { service, keyApi } = open(() => now);
+    await visits(keyApi, 5, 20_000);
+    const before = service.count();
+    const ends = await visits(keyApi, 200, 100);
+    await time.pass(60_000);
+    const tries = service.count() - before;
+    expect(tries).toBeLessThanOrEqual(12);
+    expect(ends.filter(({ took }) => took > 0).length).toBeLessThanOrEqual(tries);
+    expect(ends.map(({ code }) => code)).toEqual(Array(200).fill('service_unavailable'));
+
+    now = FINE;
+    const dead = service.count();
+    await visits(keyApi, 50);
+    await time.pass(19);
+    expect(service.count() - dead).toBe(1);
+    await time.pass(1);
+    const later = await visits(keyApi, 100);
+    await time.pass(10_000);
+    expect(later.map(({ code }) => code)).toEqual(Array(100).fill('positive'));
+  });
+});
+
+it.each([CUT, FAILED])('a short outage costs no call: $answer', async (failing) => {
+  let now: Behaviour = failing;
+  const { service, keyApi } = open(() => now);
+  const ends = await visits(keyApi, 100);
+  await time.pass(failing.after - 1);
+  now = FINE;
+  await time.pass(1000);
+  expect(ends.map(({ code }) => code)).toEqual(Array(100).fill('positive'));
+  // Each call twice, and the probe.
+  expect(service.count()).toBe(201);
+});
+
+it('a 429 stops the retries that other calls were waiting for', async () => {
+  let now: Behaviour = { answer: '500', after: 1 };
+  const { service, keyApi } = open(() => now);
+  const ends = await visits(keyApi, 3);
+  await time.pass(2);
+  now = { answer: '429', after: 1, retryAfter: 60 };
+  const last = await visits(keyApi, 1);
+  await time.pass(5);
+  const before = service.count();
+  await time.pass(30_000);
+  expect(service.count()).toBe(before);
+  expect([...ends, ...last]).toHaveLength(4);
 });
 
 it('in an outage the breaker rests for longer each time, up to half a minute; the next outage begins with 2 s', async () => {
@@ -207,3 +286,34 @@ describe('logging in', () => {
     expect((await ending(keyApi.getAccount())).value).toBeTruthy();
   });
 });
+
+it.each([FAILED, CUT, SILENT, PAGE, BUSY])(
+  'a call tries a read retries + 1 times, and an exchange once, ends within its timeout, and nothing goes on after it: $answer',
+  async (behaviour) => {
+    for (const [retries, timeout] of [
+      [0, 15_000],
+      [2, 15_000],
+      [9, 2000],
+    ] as const) {
+      const { service, keyApi, loginApi } = open(
+        ({ path }) => (path === ACCOUNT || path === '/api/oauth' ? FINE : behaviour),
+        { retries, timeout },
+      );
+      const isRepeated = behaviour === FAILED || behaviour === CUT;
+      for (const [path, call, most] of [
+        [VALIDATION, () => keyApi.validatePurchase('some-code'), retries + 1],
+        ['/api/authorize', () => loginApi.exchange('an-auth-key'), 1],
+        ['/api/get_user_info', () => loginApi.getUser('a-token'), retries + 1],
+      ] as const) {
+        const { error, took } = await ending(call());
+        expect(isMarketgateError(error)).toBe(true);
+        expect(took).toBeLessThanOrEqual(timeout);
+        expect(service.count(path)).toBeLessThanOrEqual(most);
+        if (isRepeated && retries < 9) expect(service.count(path)).toBe(most);
+      }
+      const before = service.count();
+      await time.pass(120_000);
+      expect(service.count()).toBe(before);
+    }
+  },
+);

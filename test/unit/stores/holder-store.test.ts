@@ -41,27 +41,19 @@ describe('MemoryHolderStore', () => {
   });
 });
 
-const client = new FakeNodeRedis().asClient;
-const secret = 'x'.repeat(32);
-const MAKERS: Record<string, (options?: object) => HolderStore> = {
-  MemoryHolderStore: (options) => new MemoryHolderStore(options),
-  RedisHolderStore: (options) => new RedisHolderStore({ client, secret, ...options }),
-};
-
-it.each(Object.entries(MAKERS))(
-  '%s takes no blank code, and no wrong option',
-  async (name, make) => {
-    const store = make();
-    for (const [method, call] of Object.entries({
-      take: () => store.take(' ', 'anna', 1),
-      release: () => store.release('\u200b'),
-      holders: () => store.holders(undefined as never),
-    })) {
-      await expect(call()).rejects.toThrow(TypeError);
-      await expect(call()).rejects.toThrow(`${name}.${method}: "code"`);
-    }
-    for (const cooldown of [-1, 1.5, '5']) {
-      expect(() => make({ cooldown })).toThrow(`${name}: option "cooldown" must be a whole number`);
-    }
-  },
-);
+it.each<[string, HolderStore]>([
+  ['MemoryHolderStore', new MemoryHolderStore()],
+  [
+    'RedisHolderStore',
+    new RedisHolderStore({ client: new FakeNodeRedis().asClient, secret: 'x'.repeat(32) }),
+  ],
+])('%s takes no blank code', async (name, store) => {
+  for (const [method, call] of Object.entries({
+    take: () => store.take(' ', 'anna', 1),
+    release: () => store.release('\u200b'),
+    holders: () => store.holders(undefined as never),
+  })) {
+    await expect(call()).rejects.toThrow(TypeError);
+    await expect(call()).rejects.toThrow(`${name}.${method}: "code"`);
+  }
+});

@@ -99,21 +99,6 @@ describe('a Redis client', () => {
   });
 });
 
-describe('an option of a store in Redis', () => {
-  const client = createClient();
-  it.each([
-    ['prefix', () => new RedisTokenStore({ client, prefix: ' ' })],
-    ['prefix', () => new RedisCache({ client, prefix: 5 as never })],
-    ['timeout', () => new RedisTokenStore({ client, timeout: 0 })],
-    ['timeout', () => new RedisCache({ client, timeout: Number.NaN })],
-    ['clock', () => new RedisTokenStore({ client, clock: 5 as never })],
-    ['ttl', () => new RedisCache({ client, ttl: 5 } as never)],
-  ])('that is wrong is a TypeError that names it: "%s"', (name, make) => {
-    expect(make).toThrow(TypeError);
-    expect(make).toThrow(`option "${name}"`);
-  });
-});
-
 describe('a call to Redis', () => {
   const COMMANDS = ['get', 'set', 'del', 'eval', 'publish'] as const;
   const cacheOf = (client: FakeNodeRedis) => new RedisCache({ client: client.asClient });

@@ -1,5 +1,4 @@
 import type { AccessToken, TokenStore } from 'marketgate';
-import type { TestRunner } from 'marketgate/testing';
 
 /** An access_token that can be searched for wherever it must not be. */
 export const SECRET = 'SENTINEL-token-7f3a91c2';
@@ -38,30 +37,3 @@ export class PlainStore implements TokenStore {
     this.rows.delete(userId);
   }
 }
-
-/** A runner that only collects, so that a suite can be run on a broken store and seen to fail. */
-export function collector() {
-  const tests: { name: string; body: () => Promise<void> }[] = [];
-  const runner: TestRunner = {
-    describe: (_name, body) => body(),
-    it: (name, body) => tests.push({ name, body }),
-  };
-  const failures = async (): Promise<string[]> => {
-    const outcomes = await Promise.all(
-      tests.map(({ name, body }) =>
-        body().then(
-          () => [],
-          () => [name],
-        ),
-      ),
-    );
-    return outcomes.flat();
-  };
-  return { runner, tests, failures };
-}
-
-/** What is broken, by the test of a suite that must fail for it: as rows for `it.each`. */
-export const brokenRows = <Break>(broken: Record<string, Record<string, Break>>) =>
-  Object.entries(broken).flatMap(([test, breaks]) =>
-    Object.entries(breaks).map(([what, breakIt]) => [what, test, breakIt] as const),
-  );

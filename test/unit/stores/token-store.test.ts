@@ -1,10 +1,4 @@
-import {
-  EncryptedTokenStore,
-  loadUser,
-  MarketgateError,
-  MemoryTokenStore,
-  type TokenStore,
-} from 'marketgate';
+import { EncryptedTokenStore, MarketgateError } from 'marketgate';
 import { KeyvTokenStore } from 'marketgate/keyv';
 import { describe, expect, it, vi } from 'vitest';
 import { GuardedTokenStore } from '../../../src/stores/token-store.js';
@@ -122,16 +116,4 @@ describe('what a token store gives', () => {
   it('for a claim is "granted" where the store has none', async () => {
     expect(await new GuardedTokenStore(new PlainStore()).claim('name', 1000)).toBe(true);
   });
-});
-
-it.each<[object, string]>([
-  [{ get: undefined }, 'must be a token store'],
-  [{ set: 'x' }, '"set" is missing'],
-  [{ delete: null }, '"delete" is missing'],
-])('a tokenStore with %j is a TypeError that names it', (broken, words) => {
-  const tokenStore = Object.assign(new MemoryTokenStore(), broken) as unknown as TokenStore;
-  const make = () => loadUser({ getUser: vi.fn() }, { tokenStore });
-  expect(make).toThrow(TypeError);
-  expect(make).toThrow('loadUser: option "tokenStore"');
-  expect(make).toThrow(words);
 });

@@ -23,14 +23,10 @@ export interface Behaviour {
 
 /** The service in memory, with answers that take simulated time: an hour of an outage takes a second. */
 export class SimulatedService extends ServiceInMemory {
-  /** When each request came. */
-  readonly times: number[] = [];
-
-  constructor(now: () => number, behave: (n: number, request: ServiceRequest) => Behaviour) {
+  constructor(behave: (request: ServiceRequest) => Behaviour) {
     super(
-      (request, n) => {
-        this.times.push(now());
-        const behaviour = behave(n, request);
+      (request) => {
+        const behaviour = behave(request);
         return new Promise((resolve) => {
           if (behaviour.answer === 'hang') return;
           setTimeout(() => resolve(replyTo(request, behaviour)), behaviour.after);

@@ -1,20 +1,20 @@
 import fc from 'fast-check';
 import { isMarketgateError, KeyApi } from 'marketgate';
-import { it, vi } from 'vitest';
+import { vi } from 'vitest';
 import { settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json, page, type Reply, ServiceInMemory } from '../../support/service-in-memory.js';
 import { account, item, KEY, purchase, refusal, success } from '../../support/wire.js';
-import { FAULTS, HOUR, isLinkFault, Link, MINUTE, moveTimeByHand } from './support.js';
+import { FAULTS, HOUR, isLinkFault, Link, MINUTE, moveTimeByHand } from '../cache/support.js';
+import { fuzz } from './support/fuzz.js';
 
 /*
  * What the contract promises of a fleet (section 2), for random sequences of lookups, refunds, outages, invalidations and
  * faults, with processes whose clocks are hours apart:
  *
- * - A process that has got a negative answer, or was told of one, serves no positive answer that was requested before it.
- *   With one fault at a time, every connected process is told at once, and all are when the fault is over.
+ * - A process that has got a negative answer serves no positive answer that was requested before it. With one fault at a
+ *   time, no process does once the fault is over.
  * - In an outage of the service, the last positive answer serves until `staleIfError`, and no answer serves longer.
- * - Processes share answers: within `ttl`, a code costs one request.
  */
 
 const TTL = 5 * MINUTE;
@@ -104,17 +104,14 @@ class Fleet {
   held: (() => void)[] = [];
   late: Lookup[] = [];
   faults: Fault[] = [];
-  /** When the last fault was over. */
-  calmSince = this.now;
   /** By how much the clock of the shared cache is wrong, and how much that can change the age of an answer. */
   skew = 0;
   slack = MINUTE;
   readonly shared = new MemorySharedCache(() => this.now + this.skew);
   /** Its rows after the last fault. */
   replicated = [...this.shared.rows];
-  /** By code: up to which request any process has refused, and until when it costs no request. */
+  /** By code: up to which request any process has refused. */
   readonly lastRefused = none();
-  readonly sharedUntil = none();
   readonly processes = SKEWS.map(
     (_, n): Process => ({ ...this.start(n), asked: none(), refused: none(), served: none() }),
   );
@@ -160,23 +157,17 @@ class Fleet {
     const sold = { ...purchase, purchase_code, item: { ...item, version: `${number}` } };
     const answer = (): Reply => {
       if (isSold) return json(success({ data: { purchase: sold } }));
-      // What was requested without the shared cache is told by a timer.
-      this.refuse(process, index, number, !isApart);
+      this.refuse(process, index, number);
       return json(refusal('Invalid purchase code'));
     };
     if (!this.isSlow) return answer();
     return new Promise((resolve) => this.held.push(() => resolve(answer())));
   }
 
-  /** A process has heard that answers up to a request are invalid, and tells the others at once, if it can. */
-  refuse(process: Process, index: number, upTo: number, canTell = true): void {
-    this.sharedUntil[index] = 0;
+  /** A process has heard that answers up to a request are invalid. */
+  refuse(process: Process, index: number, upTo: number): void {
     raise(this.lastRefused, index, upTo);
-    const isTelling = canTell && !isApartFrom(process) && process.link.fault !== 'without publish';
-    const isTold = isTelling && (this.maxFaults === 1 || this.faults.length === 0);
-    for (const each of this.processes) {
-      if (each === process || (isTold && !isApartFrom(each))) raise(each.refused, index, upTo);
-    }
+    raise(process.refused, index, upTo);
   }
 
   /** Timers run, so all processes know what any has heard, if nothing is in their way. */
@@ -265,25 +256,24 @@ class Fleet {
     const isUnknown = this.isOut && this.requests[number]?.isApart;
     if (number <= after && !isUnknown)
       throw new Error(`answer ${number} is not later than ${after}`);
-    const isShared = this.now < (this.sharedUntil[index] as number) && this.faults.length === 0;
-    if (isShared && hasAsked && !fresh && !isLate) throw new Error('a request for what is shared');
     process.served[index] = number;
-    const askedAt = this.now - ageOf(number);
-    if (!isLate && askedAt >= this.calmSince) this.sharedUntil[index] = askedAt + TTL - MINUTE;
   }
 
   async invalidate(process: Process, index: number | null): Promise<void> {
     const upTo = this.requests.length - 1;
-    const ends: boolean[] = [];
-    const end = (isSent: boolean) => () => void ends.push(isSent);
+    let isSent: boolean | undefined;
     const code = index === null ? undefined : CODES[index];
-    process.keyApi.invalidate(code).then(end(true), end(false));
-    for (let i = 0; i < 40 && ends.length === 0; i++) await this.elapse(25);
-    const [isSent] = ends;
+    process.keyApi.invalidate(code).then(
+      () => {
+        isSent = true;
+      },
+      () => {
+        isSent = false;
+      },
+    );
+    for (let i = 0; i < 40 && isSent === undefined; i++) await this.elapse(25);
     if (!isSent && this.faults.length === 0) throw new Error('an invalidation is not sent');
-    for (const each of index === null ? CODES.keys() : [index]) {
-      this.refuse(process, each, upTo, isSent);
-    }
+    for (const each of index === null ? CODES.keys() : [index]) this.refuse(process, each, upTo);
   }
 
   async disturb(fault: Fault): Promise<void> {
@@ -295,8 +285,6 @@ class Fleet {
     // No lookup lasts from one fault to the next.
     await this.answer();
     this.faults.push(fault);
-    this.sharedUntil.fill(-1);
-    this.calmSince = Number.POSITIVE_INFINITY;
     const process = this.processes[of];
     if (isLinkFault(what)) {
       for (const { link } of process ? [process] : this.processes) link.break(what);
@@ -322,7 +310,6 @@ class Fleet {
     // A clock that is behind stays so.
     this.faults = this.faults.filter(({ what }) => what === 'behind');
     await this.tellAll();
-    if (this.faults.length === 0) this.calmSince = this.now;
     this.replicated = [...this.shared.rows];
   }
 
@@ -358,35 +345,28 @@ class Fleet {
 /** Whether neither reads nor messages reach a process. */
 const isApartFrom = ({ link }: Process): boolean => link.fault === 'cut' || link.fault === 'frozen';
 
-// `MODEL_SEED` and `MODEL_RUNS` draw other and more sequences.
-const { MODEL_RUNS = 300, MODEL_SEED = 1, MODEL_SHRINK } = process.env;
-
 moveTimeByHand();
 
-it.each([
-  ['whatever one fault happens to it', 1],
-  ['within its bounds, with two faults at a time', 2],
-])(
-  'a fleet keeps what section 2 of the contract promises, %s',
-  async (_name, maxFaults) => {
-    let elapsed = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => elapsed);
-    const pass = async (milliseconds: number): Promise<void> => {
-      elapsed += milliseconds;
-      // No timer is for longer, and a day of short ones would take long.
-      await vi.advanceTimersByTimeAsync(Math.min(milliseconds, 40_000));
-    };
-    const property = fc.asyncProperty(sequences, async (steps) => {
-      const fleet = new Fleet(maxFaults, pass);
+for (const [title, maxFaults] of [
+  ['a fleet keeps its promises with one fault at a time', 1],
+  ['a fleet keeps within its bounds with two faults at a time', 2],
+] as const) {
+  fuzz(
+    title,
+    fc.asyncProperty(sequences, async (steps) => {
+      let elapsed = 0;
+      vi.spyOn(performance, 'now').mockImplementation(() => elapsed);
+      const fleet = new Fleet(maxFaults, async (milliseconds) => {
+        elapsed += milliseconds;
+        // No timer is for longer, and a day of short ones would take long.
+        await vi.advanceTimersByTimeAsync(Math.min(milliseconds, 40_000));
+      });
       try {
         for (const { keyApi } of fleet.processes) await keyApi.getAccount();
         for (const each of [...steps, { do: 'answer' } as const]) await fleet.do(each);
       } finally {
         await fleet.close();
       }
-    });
-    const numRuns = Number(MODEL_RUNS);
-    await fc.assert(property, { numRuns, seed: Number(MODEL_SEED), endOnFailure: !MODEL_SHRINK });
-  },
-  Math.max(600_000, Number(MODEL_RUNS) * 300),
-);
+    }),
+  );
+}
