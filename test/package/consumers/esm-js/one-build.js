@@ -5,7 +5,6 @@ import { createRequire } from 'node:module';
 import * as esm from 'marketgate';
 
 const require = createRequire(import.meta.url);
-const cjs = require('marketgate');
 // The optional peers are not installed: what takes a client can be loaded all the same.
 for (const entry of ['', '/redis', '/keyv', '/sandbox', '/testing'].map((e) => `marketgate${e}`)) {
   const named = { ...(await import(entry)) };
