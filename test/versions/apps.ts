@@ -2,13 +2,12 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { blocksOf } from '../system/docs/support/blocks.js';
-import { type App, BUNDLES, type Bundle, type Packages, RUNTIMES } from './axes.js';
+import { type App, BUNDLES, type Packages, RUNTIMES } from './axes.js';
 import {
   type Matrix,
   makeProject,
   NODE_HEAD,
   nodeCells,
-  type Outcome,
   run,
   type Table,
   titleOf,
@@ -61,27 +60,20 @@ export async function appsTable(
 /** Bundles of the Express program, which run where no package is installed. */
 export async function bundlesTable(matrix: Matrix): Promise<Table> {
   const rows: string[][] = [];
-  for (const bundle of BUNDLES) {
-    const { name, packages, start } = bundle;
+  for (const { name, packages, build, start } of BUNDLES) {
     const { project, title } = await appProject(matrix, name, packages);
     await cp(here('./bundles'), project, { recursive: true });
-    const built = start && (await build(project, bundle, process.execPath));
-    const cells = await nodeCells(matrix, name, async (node, version) => {
-      // A single executable has Node in it.
-      const outcome = built || (await build(project, bundle, node));
-      const alone = join(matrix.workplace, `alone ${name} ${version}`);
-      await cp(join(project, 'out'), alone, { recursive: true });
-      return [outcome, await run(start ? node : './app', start ? [start] : [], { cwd: alone })];
-    });
-    rows.push([title, ...cells]);
+    const path = `${join(project, 'node_modules/.bin')}:${process.env.PATH}`;
+    const built = await run('sh', ['-ec', build], { cwd: project, env: { PATH: path } });
+    const alone = join(matrix.workplace, `alone ${name}`);
+    await cp(join(project, 'out'), alone, { recursive: true });
+    const runOn = (node: string) => run(node, [start], { cwd: alone });
+    rows.push([
+      title,
+      ...(await nodeCells(matrix, name, async (node) => [built, await runOn(node)])),
+    ]);
   }
   return { title: 'In a bundle', head: NODE_HEAD, rows };
-}
-
-/** Builds what a shell is told, with the programs of the project and this Node. */
-function build(project: string, { build: commands }: Bundle, node: string): Promise<Outcome> {
-  const path = `${join(project, 'node_modules/.bin')}:${process.env.PATH}`;
-  return run('sh', ['-ec', commands], { cwd: project, env: { NODE: node, PATH: path } });
 }
 
 /** Bun and Deno: the Express program as it is and with `fetch`, and a server of their own. */

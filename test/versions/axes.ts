@@ -100,13 +100,11 @@ export const APPS: Readonly<Record<string, { readonly title: string; readonly ap
 Express                        | express.mjs                      | express@^5
 Fastify, middie                | frameworks.mjs fastify-middie    | fastify @fastify/middie
 Fastify, @fastify/express      | frameworks.mjs fastify-express   | fastify @fastify/express
-Fastify, @fastify/passport     | frameworks.mjs fastify-passport  | @fastify/passport fastify @fastify/middie @fastify/cookie @fastify/session
 Connect                        | frameworks.mjs connect           | connect
 polka                          | frameworks.mjs polka             | polka
 restify 11                     | frameworks.mjs restify           | restify@^11 | 24 26: restify itself does not load
 restify 12                     | frameworks.mjs restify           | restify@^12
 Koa, koa-connect               | frameworks.mjs koa               | koa koa-connect
-Koa, koa-passport              | frameworks.mjs koa-passport      | koa-passport koa koa-connect koa-session
 Next's pages API               | next-pages.mjs                   | next react react-dom next-connect
 NestJS 11                      | nest.mjs                         | ${nest('11')}
 NestJS 12                      | nest.mjs                         | ${nest('12')}
@@ -149,10 +147,6 @@ Sentry 10                      | observed-sentry.mjs              | @sentry/node
 Sentry 11                      | observed-sentry.mjs              | @sentry/node@^11
 OpenTelemetry, undici and http | observed-otel.mjs                | ${OTEL}`),
   },
-  bare: {
-    title: 'Without redis, ioredis and keyv',
-    apps: apps('what needs none of them | bare.mjs'),
-  },
   dispatcher: {
     title: 'Through undici: a dispatcher of 7, fetch of others, mocks among them',
     apps: apps(`
@@ -168,44 +162,20 @@ function nest(version: string): string {
   return `${parts.map((part) => `@nestjs/${part}@^${version}`).join(' ')} reflect-metadata rxjs`;
 }
 
-export interface Bundle {
-  readonly name: string;
-  readonly packages: Packages;
-  /** What a shell does to write `out`. */
-  readonly build: string;
-  /** The file of `out` that Node runs; without it, `out/app` is a program itself. */
-  readonly start?: string;
-}
+const ESBUILD =
+  'esbuild programs/express.mjs --bundle --minify --platform=node --log-level=error --outdir=out';
+const ESM = `--format=esm --splitting '--banner:js=import{createRequire}from"node:module";const require=createRequire(import.meta.url);'`;
 
-const bundle = (name: string, packages: string, build: string, start?: string): Bundle => ({
-  ...{ name, packages: packagesOf(packages), build },
-  ...(start && { start }),
-});
-
-const ESBUILD = 'esbuild programs/express.mjs --bundle --platform=node --log-level=error';
-const ESM = `${ESBUILD} --format=esm '--banner:js=import{createRequire}from"node:module";const require=createRequire(import.meta.url);'`;
-const SPLIT = '--splitting --outdir=out --out-extension:.js=.mjs';
-const PLUGINS = '@rollup/plugin-commonjs @rollup/plugin-json @rollup/plugin-node-resolve';
-
-export const BUNDLES: readonly Bundle[] = [
-  bundle('esbuild, CommonJS', 'esbuild', `${ESBUILD} --outfile=out/app.cjs`, 'app.cjs'),
-  bundle('esbuild, minified', 'esbuild', `${ESBUILD} --minify --outfile=out/app.cjs`, 'app.cjs'),
-  bundle('esbuild, ES module', 'esbuild', `${ESM} --outfile=out/app.mjs`, 'app.mjs'),
-  bundle('esbuild, --splitting', 'esbuild', `${ESM} ${SPLIT}`, 'express.mjs'),
-  bundle('rollup', `rollup ${PLUGINS}`, 'rollup --config rollup.config.mjs --silent', 'app.mjs'),
-  bundle('webpack', 'webpack webpack-cli', 'webpack --config webpack.config.cjs', 'app.cjs'),
-  bundle('ncc', '@vercel/ncc', 'ncc build programs/express.mjs --out out', 'index.mjs'),
-  bundle(
-    'a single executable (SEA)',
-    'postject esbuild',
-    [
-      `${ESBUILD} --outfile=out/app.cjs`,
-      '"$NODE" --experimental-sea-config sea.json',
-      'cp "$NODE" out/app',
-      'postject out/app NODE_SEA_BLOB app.blob --sentinel-fuse NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2',
-    ].join('\n'),
-  ),
-];
+/** Packages, what a shell does to write the folder `out`, and the file in it that Node runs. */
+export const BUNDLES = [
+  ['esbuild', `${ESBUILD} --out-extension:.js=.cjs`, 'express.cjs'],
+  ['esbuild', `${ESBUILD} ${ESM} --out-extension:.js=.mjs`, 'express.mjs'],
+  ['webpack webpack-cli', 'webpack --config webpack.config.cjs', 'app.cjs'],
+  ['@vercel/ncc', 'ncc build programs/express.mjs --out out', 'index.mjs'],
+].map(([packages = '', build = '', start = '']) => ({
+  ...{ name: `${packages.replace(/ .*/, '')}, ${start}`, packages: packagesOf(packages) },
+  ...{ build, start },
+}));
 
 export const RUNTIMES = [
   {

@@ -18,7 +18,6 @@ import {
   TYPESCRIPTS,
 } from './axes.js';
 import { failoverTable } from './failover.js';
-import { openapiTable } from './openapi.js';
 import {
   type Matrix,
   makeProject,
@@ -191,7 +190,6 @@ try {
     bundles: () => bundlesTable(matrix),
     runtimes: () => runtimesTable(matrix),
     failover: () => failoverTable(matrix),
-    openapi: () => openapiTable(matrix),
     servers: () => serversTable(matrix),
     floor: () => floorTable(matrix, redis.url),
     types: () => typesTable(matrix),

@@ -28,14 +28,6 @@ describe('marketgate as a program', () => {
     expect(out).not.toContain(ESC);
   });
 
-  it('prints nothing but JSON with --json, and sets its exit code', async () => {
-    const { environment, code } = await service();
-    const no = await marketgate(['verify', code('refunded'), '--json'], environment);
-    expect([no.code, JSON.parse(no.out).valid]).toEqual([1, false]);
-    const usage = await marketgate(['verify'], environment);
-    expect([usage.code, usage.out]).toEqual([2, '']);
-  });
-
   it('ends when it has said all, though a server still hangs', async () => {
     const { environment } = await service();
     const url = await listen(() => undefined);
@@ -69,18 +61,12 @@ describe('marketgate as a program', () => {
     expect(JSON.parse(back.out)).toMatchObject({ code: over, kind: 'support-over' });
   });
 
-  it.runIf(hearsSignals)('the sandbox stops when it is interrupted', async () => {
-    const { child, ended, prints } = start(['sandbox', '--port', '0'], {});
-    await prints(/Ctrl\+C ends it\./);
-    child.kill('SIGINT');
-    expect(await ended).toBe(0);
-  });
-
-  it.runIf(hearsSignals)(
-    'the sandbox was killed when it was interrupted while it printed',
-    async () => {
-      const { child, ended } = start(['sandbox', '--port', '0'], {});
-      child.stdout?.once('data', () => child.kill('SIGINT'));
+  it.runIf(hearsSignals).each(['once it is ready', 'while it prints'])(
+    'a sandbox that is interrupted %s stops in good order',
+    async (when) => {
+      const { child, ended, prints } = start(['sandbox', '--port', '0'], {});
+      if (when === 'while it prints') child.stdout?.once('data', () => child.kill('SIGINT'));
+      else await prints(/Ctrl\+C ends it\./).then(() => child.kill('SIGINT'));
       expect(await ended).toBe(0);
     },
   );

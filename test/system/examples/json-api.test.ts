@@ -6,29 +6,30 @@ import { longSecret } from '../../support/strategy-harness.js';
 
 const HOUR = 3_600_000;
 
-/** Somebody who is logged in, by a cookie. The commands of the README try the rest. */
-async function logIn() {
-  const shop = await openShop();
-  const { keyApi, loginApi, sandbox } = shop;
+// The commands of its README try the rest.
+it('examples/json-api: the token ends with a logout or after an hour, the cookie after two', async () => {
+  const { keyApi, loginApi, sandbox, serve } = await openShop();
   const app = createApp({ keyApi, loginApi, cookieSecret: longSecret(), clock: sandbox.clock });
-  const origin = await shop.serve((req, res) => {
+  const origin = await serve((req, res) => {
     // Node's fetch always says "cors"; a test that wants HTML is a browser.
     if (req.headers.accept === 'text/html') req.headers['sec-fetch-mode'] = 'navigate';
     app(req, res);
   });
   const browser = new Browser();
-  await browser.logIn(`${origin}/login`, '3001');
   /** Asks as a program does, with the browser's cookies. */
-  async function ask(path: string) {
+  const ask = async (path: string) => {
     const response = await browser.get(`${origin}${path}`, { accept: 'application/json' });
     const { code, id } = (await response.json()) as { code?: string; id?: string };
     return [response.status, code ?? id];
-  }
-  return { browser, origin, sandbox, ask };
-}
+  };
 
-it('examples/json-api: the token ends after an hour, the cookie after two', async () => {
-  const { browser, origin, sandbox, ask } = await logIn();
+  await browser.logIn(`${origin}/login`, '3001');
+  // With a copy of the cookie, so that this browser keeps it.
+  const headers = { cookie: browser.cookies(origin) };
+  await fetch(`${origin}/logout`, { method: 'POST', headers });
+  expect(await ask('/api/me/profile')).toEqual([401, 'access_token_expired']);
+
+  await browser.logIn(`${origin}/login`, '3001');
   sandbox.clock.advance(HOUR);
   expect(await ask('/api/me/profile')).toEqual([401, 'access_token_expired']);
   expect(await ask('/api/me')).toEqual([200, '3001']);
@@ -37,11 +38,4 @@ it('examples/json-api: the token ends after an hour, the cookie after two', asyn
   expect(JSON.parse(visit.text)).toMatchObject({ id: '3001' });
   sandbox.clock.advance(2 * HOUR);
   expect(await ask('/api/me')).toEqual([401, 'login_required']);
-});
-
-it('examples/json-api: a logout also ends the token of a copied cookie', async () => {
-  const { browser, origin, ask } = await logIn();
-  const cookie = browser.cookies(origin);
-  await fetch(`${origin}/logout`, { method: 'POST', headers: { cookie } });
-  expect(await ask('/api/me/profile')).toEqual([401, 'access_token_expired']);
 });

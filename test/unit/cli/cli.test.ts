@@ -26,25 +26,20 @@ describe('marketgate', () => {
 });
 
 describe('marketgate verify', () => {
-  it('prints the facts of a valid code, and not the code', async () => {
-    const { environment, code } = await service();
-    const ran = await cli(['verify', code('supported')], environment);
-    expect(ran.code).toBe(0);
-    expect(ran.out).toMatch(/^Valid\.\nitem +1042 /);
-    expect(ran.out).toMatch(/supported_until +20\d\d-/);
-    expect(ran.out).not.toContain(code('supported'));
-  });
-
   it.each([
-    ['supported', 0, true, 'Valid.'],
-    ['refunded', 1, false, 'Not valid.'],
-  ])('answers for a %s code in words and as JSON', async (kind, exitCode, valid, words) => {
-    const { environment, code } = await service();
-    const ran = await cli(['verify', code(kind)], environment);
-    expect(ran).toMatchObject({ code: exitCode, out: expect.stringContaining(words) });
-    const json = await cli(['verify', code(kind), '--json'], environment);
-    expect([json.code, JSON.parse(json.out)]).toMatchObject([exitCode, { valid }]);
-  });
+    ['supported', 0, true, /^Valid\.\nitem +1042 [\s\S]*supported_until +20\d\d-/],
+    ['refunded', 1, false, /^Not valid\./],
+  ])(
+    'answers for a %s code in words, which do not repeat it, and as JSON',
+    async (kind, exitCode, valid, words) => {
+      const { environment, code } = await service();
+      const ran = await cli(['verify', code(kind)], environment);
+      expect(ran).toMatchObject({ code: exitCode, out: expect.stringMatching(words) });
+      expect(ran.out).not.toContain(code(kind));
+      const json = await cli(['verify', code(kind), '--json'], environment);
+      expect([json.code, JSON.parse(json.out)]).toMatchObject([exitCode, { valid }]);
+    },
+  );
 
   it('prints no control characters of the service, in words and as JSON', async () => {
     const { environment, sandbox } = await service();
@@ -86,15 +81,6 @@ describe('settings', () => {
     await writeFile(path, text);
     return path;
   };
-
-  it.each([
-    ['MARKETPLACE_API_KEY', 'put it in MARKETPLACE_API_KEY'],
-    ['MARKETPLACE_BASE_URL', 'MARKETPLACE_BASE_URL must be an absolute'],
-  ])('advice about a wrong %s names the variable', async (variable, advice) => {
-    const { environment, code } = await service();
-    const { err } = await cli(['verify', code('supported')], { ...environment, [variable]: 'x' });
-    expect(err).toContain(advice);
-  });
 
   it('come from --env FILE or ./.env, after the environment, after flags', async () => {
     const { environment, code: codeOf } = await service();

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
 import { describe, expect } from 'vitest';
-import { it, type Running, start } from './support.js';
+import { ask, it, type Running, start } from './support.js';
 
 const post = (running: Running, name: string, form: Record<string, string>, headers = {}) =>
   running.send(`/sandbox/console/${name}`, {
@@ -99,26 +97,8 @@ describe('the console', () => {
   });
 });
 
-/** Asks with exactly these headers: fetch would not send a Host or Sec-Fetch-Site of ours. */
-async function ask(
-  baseUrl: string,
-  path: string,
-  headers: Record<string, string>,
-  form?: Record<string, string>,
-) {
-  const type = { 'content-type': 'application/x-www-form-urlencoded' };
-  const asked = httpRequest(baseUrl + path, {
-    method: form ? 'POST' : 'GET',
-    headers: { ...(form && type), ...headers },
-  });
-  asked.end(form && new URLSearchParams(form).toString());
-  const [response] = await once(asked, 'response');
-  const text = (await response.toArray()).join('');
-  return { status: response.statusCode, headers: response.headers, text };
-}
-
 const rotate = ({ baseUrl }: Running, headers: Record<string, string>) =>
-  ask(baseUrl, '/sandbox/console/rotate-key', headers, { workspace: 'northlight' });
+  ask(`${baseUrl}/sandbox/console/rotate-key`, headers, { workspace: 'northlight' });
 
 const keyOf = (running: Running) => running.sandbox.data.workspaces[0]?.api_key;
 
@@ -140,7 +120,7 @@ it.each<Record<string, string>>([
   expect((await rotate(running, headers)).status).toBe(403);
   expect(keyOf(running)).toBe(running.apiKey);
   for (const path of ['console', 'console/script.js', 'api', 'api/snapshot']) {
-    const answer = await ask(running.baseUrl, `/sandbox/${path}`, headers);
+    const answer = await ask(`${running.baseUrl}/sandbox/${path}`, headers);
     expect(answer.status).toBe(403);
     expect(answer.text).not.toContain(running.apiKey);
     expect(answer.headers).toMatchObject({ 'cross-origin-resource-policy': 'same-origin' });
@@ -163,11 +143,11 @@ it.each<Record<string, string>>([
 
 it('a link from anywhere leads to the console, but sends no form', async ({ running }) => {
   const headers = { ...CROSS, ...NAVIGATION };
-  expect((await ask(running.baseUrl, '/sandbox/console', headers)).status).toBe(200);
+  expect((await ask(`${running.baseUrl}/sandbox/console`, headers)).status).toBe(200);
   expect((await rotate(running, headers)).status).toBe(403);
 });
 
 it('the service answers under any name, for it has no cookies to abuse', async ({ running }) => {
-  const path = `/api/account/details?api_key=${running.apiKey}`;
-  expect((await ask(running.baseUrl, path, { host: 'market.example' })).status).toBe(200);
+  const url = `${running.baseUrl}/api/account/details?api_key=${running.apiKey}`;
+  expect((await ask(url, { host: 'market.example' })).status).toBe(200);
 });

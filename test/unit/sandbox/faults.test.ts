@@ -47,12 +47,9 @@ describe('each fault', () => {
     if ('html' in faults) expect(text).toMatch(/^<!doctype html>/);
   });
 
-  it.each<[Partial<SandboxFaults>, string]>([
-    [{ warnings: true }, '<br />\n<b>Warning</b>'],
-    [{ bom: true, warnings: true, latency: 5 }, '\uFEFF<br />\n<b>Warning</b>'],
-  ])('%j: %j ahead of the JSON', async (faults, ahead) => {
-    const { text } = await ask(await failing(faults));
-    expect(text.startsWith(ahead)).toBe(true);
+  it('warnings and bom stand ahead of the JSON', async () => {
+    const { text } = await ask(await failing({ bom: true, warnings: true, latency: 5 }));
+    expect(text.startsWith('\uFEFF<br />\n<b>Warning</b>')).toBe(true);
     expect(JSON.parse(text.slice(text.indexOf('{'))).status).toBe('success');
   });
 
@@ -128,19 +125,6 @@ describe('where and how often faults hit', () => {
     await expect(exchange(running, lost)).rejects.toThrow();
     expect((await exchange(running, lost)).body.error).toBe(true);
   });
-
-  it('errorRate counts from the beginning when it is set again, and through its times', async ({
-    running,
-  }) => {
-    const statuses = [];
-    for (const times of [undefined, 1, 3]) {
-      running.sandbox.faults.clear();
-      Object.assign(running.sandbox.faults, { errorRate: 0.5, times });
-      for (let i = 0; i < (times ?? 3); i++) statuses.push((await ask(running)).status);
-    }
-    expect(statuses).toEqual([200, 500, 200, 200, 200, 500, 200]);
-    expect(running.sandbox.faults).toMatchObject({ errorRate: 0, times: undefined });
-  });
 });
 
 it.each<[string, unknown]>([
@@ -161,11 +145,8 @@ it('undefined and delete put a switch back', () => {
   const { faults, dialect } = createSandbox({ dialect: { tokenMinutes: 1 } });
   Object.assign(faults, { latency: 5, times: 2 });
   Object.assign(faults, { latency: undefined });
-  expect(Reflect.deleteProperty(faults, 'times')).toBe(true);
-  expect(Reflect.deleteProperty(dialect, 'tokenMinutes')).toBe(true);
+  Reflect.deleteProperty(faults, 'times');
+  Reflect.deleteProperty(dialect, 'tokenMinutes');
   const initial = createSandbox();
-  expect([{ ...faults }, { ...dialect }]).toStrictEqual([
-    { ...initial.faults },
-    { ...initial.dialect },
-  ]);
+  expect({ ...faults, ...dialect }).toStrictEqual({ ...initial.faults, ...initial.dialect });
 });

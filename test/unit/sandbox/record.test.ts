@@ -27,25 +27,20 @@ describe('sandbox.requests', () => {
     ]);
   });
 
-  it('names the parameters of form and JSON bodies, the last characters of a code, and what a refusal said', async ({
+  it('has what both sides sent: the last characters of a code, what a refusal said, and what body no endpoint reads', async ({
     running,
   }) => {
     await running.validate('x');
     await running.validate('00000000-0000-4000-8000-00000000abcd');
     await running.postJson('/api/purchases/validation', { purchase_code: 5, page: 2 });
-    expect(running.sandbox.requests).toMatchObject([
-      { params: { api_key: '[redacted]', purchase_code: '[redacted]' } },
-      { params: { purchase_code: '[redacted] …abcd' }, msg: 'Invalid purchase code' },
-      { params: { purchase_code: '[redacted]', page: '2' } },
-    ]);
-  });
-
-  it('has the bodies of both sides, and says what body no endpoint reads', async ({ running }) => {
     await running.validate(running.code('supported'));
     await exchange(running, newAuthKey(running));
     await running.postJson('/api/authorize', { auth_key: 'x' });
     const purchase_code = '[redacted] …8d10';
     expect(running.sandbox.requests).toMatchObject([
+      { params: { api_key: '[redacted]', purchase_code: '[redacted]' } },
+      { params: { purchase_code: '[redacted] …abcd' }, msg: 'Invalid purchase code' },
+      { params: { purchase_code: '[redacted]', page: '2' } },
       {
         body: { api_key: '[redacted]', purchase_code },
         answer: { data: { purchase: { purchase_code, license_type: 'Regular' } } },
@@ -73,9 +68,8 @@ describe('sandbox.requests', () => {
     }
   });
 
-  it('is a copy, and can be cleared', async ({ running }) => {
-    const { sandbox } = running;
-    await running.get('/');
+  it('is a copy, and can be cleared', async ({ running: { sandbox, get } }) => {
+    await get('/');
     const copy = sandbox.requests;
     sandbox.clearRequests();
     expect([copy.length, sandbox.requests]).toEqual([1, []]);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { afterEach, it as base } from 'vitest';
 import {
   createSandbox,
@@ -80,6 +82,20 @@ export async function start(options: SandboxOptions = {}, create = createSandbox
       return found.code;
     },
   };
+}
+
+/** Asks with exactly these headers: fetch would not send a Host or Sec-Fetch-Site of ours. */
+export async function ask(
+  url: string,
+  headers: Record<string, string>,
+  form?: Record<string, string>,
+) {
+  const type = { 'content-type': 'application/x-www-form-urlencoded' };
+  const asked = request(url, { method: form ? 'POST' : 'GET', headers: { ...type, ...headers } });
+  asked.end(form && new URLSearchParams(form).toString());
+  const [response] = await once(asked, 'response');
+  const text = (await response.toArray()).join('');
+  return { status: response.statusCode, headers: response.headers, text };
 }
 
 /** A browser as curl is one: redirects are followed by hand. */

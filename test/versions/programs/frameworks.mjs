@@ -58,63 +58,35 @@ const frameworks = {
     return serveFastify(app, problemOf);
   },
 
-  async 'fastify-passport'({ guard, broken, loadUser, itemOf, userOf, problemOf, ...parts }) {
-    const { default: Fastify } = await import('fastify');
-    const { Authenticator } = await import('@fastify/passport');
-    const app = Fastify();
-    const passport = new Authenticator();
-    const secret = 'a-secret-of-at-least-32-characters';
-    await app.register((await import('@fastify/cookie')).default);
-    const session = (await import('@fastify/session')).default;
-    await app.register(session, { secret, cookie: { secure: false } });
-    await app.register(passport.initialize());
-    await app.register(passport.secureSession());
-    await app.register((await import('@fastify/middie')).default);
-    passport.registerUserSerializer(async ({ id }) => id);
-    passport.registerUserDeserializer(async (id) => ({ id }));
-    // Its attempts are in the session of Fastify.
-    passport.use(parts.sessionStrategy);
-    app.use('/download', guard);
-    app.use('/broken', broken);
-    app.get('/download', async ({ raw }) => itemOf(raw));
-    app.get('/broken', async () => '');
-    const preValidation = passport.authenticate('marketplace');
-    app.get('/login', { preValidation }, async () => '');
-    app.get('/callback', { preValidation }, async (request, reply) => {
-      await new Promise((resolve, reject) => {
-        loadUser(request, reply.raw, (error) => (error ? reject(error) : resolve()));
-      });
-      return userOf(request);
-    });
-    return serveFastify(app, problemOf);
-  },
-
-  async koa(parts) {
+  async koa({ guard, broken, authenticate, loadUser, itemOf, userOf, problemOf }) {
     const { default: Koa } = await import('koa');
     const { default: connect } = await import('koa-connect');
-    const login = connect(parts.authenticate);
-    return serveKoa(new Koa(), connect, parts, login);
-  },
-
-  async 'koa-passport'(parts) {
-    const { default: Koa } = await import('koa');
-    const { default: connect } = await import('koa-connect');
-    const { default: session } = await import('koa-session');
-    const { KoaPassport } = (await import('koa-passport')).default;
-    const passport = new KoaPassport();
-    passport.serializeUser(({ id }, done) => done(null, id));
-    passport.deserializeUser((id, done) => done(null, { id }));
-    passport.use(parts.sessionStrategy);
     const app = new Koa();
-    app.keys = ['a secret of this app'];
-    app.use(session(app));
-    app.use(passport.initialize());
-    app.use(passport.session());
-    const keepUser = (ctx, next) => {
-      ctx.req.user = ctx.state.user;
-      return next();
+    app.silent = true;
+    app.use(async (ctx, next) => {
+      try {
+        await next();
+      } catch (error) {
+        const problem = problemOf(error);
+        if (problem === undefined) throw error;
+        ctx.status = problem.status;
+        ctx.body = problem;
+        if (problem.retryAfter) ctx.set('Retry-After', String(problem.retryAfter));
+      }
+    });
+    const on = (path, ...middleware) => {
+      for (const each of middleware.map(connect)) {
+        app.use((ctx, next) => (ctx.path === path ? each(ctx, next) : next()));
+      }
     };
-    return serveKoa(app, connect, parts, passport.authenticate('marketplace'), keepUser);
+    on('/download', guard);
+    on('/broken', broken);
+    on('/login', authenticate);
+    on('/callback', authenticate, loadUser);
+    app.use((ctx) => {
+      ctx.body = ctx.path === '/download' ? itemOf(ctx.req) : userOf(ctx.req);
+    });
+    return listen(app.callback());
   },
 };
 
@@ -128,35 +100,6 @@ async function serveFastify(app, problemOf) {
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
   return { port: app.server.address().port, close: () => app.close() };
-}
-
-/** Serves the shop with Koa. `connect` makes middleware of Koa; `login` is some already. */
-function serveKoa(app, connect, parts, login, afterLogin = (_ctx, next) => next()) {
-  app.silent = true;
-  app.use(async (ctx, next) => {
-    try {
-      await next();
-    } catch (error) {
-      const problem = parts.problemOf(error);
-      if (problem === undefined) throw error;
-      ctx.status = problem.status;
-      ctx.body = problem;
-      if (problem.retryAfter) ctx.set('Retry-After', String(problem.retryAfter));
-    }
-  });
-  const on = (path, ...middleware) => {
-    for (const each of middleware) {
-      app.use((ctx, next) => (ctx.path === path ? each(ctx, next) : next()));
-    }
-  };
-  const answer = (found) => (ctx) => {
-    ctx.body = found(ctx.req);
-  };
-  on('/download', connect(parts.guard), answer(parts.itemOf));
-  on('/broken', connect(parts.broken));
-  on('/login', login);
-  on('/callback', login, afterLogin, connect(parts.loadUser), answer(parts.userOf));
-  return listen(app.callback());
 }
 
 runShop(frameworks[process.argv[2]]);
