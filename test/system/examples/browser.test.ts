@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { cutOffWidths, faultsInBothLooks } from '../../support/axe.js';
 import { chromiumIsMissing, newContext } from '../../support/chromium.js';
@@ -20,70 +20,51 @@ async function visitShop() {
   return { page, shop, blocked };
 }
 
-const account = (page: Page): Locator =>
-  page.getByRole('link', { name: 'Your account: Mira Solheim' });
-
 describe.skipIf(chromiumIsMissing())('examples/shop in a browser', () => {
-  it('leads from the catalogue through login and redeeming to the licence, and out again', async () => {
+  it('leads by the keyboard alone through login and redeeming to the licence, and out again', async () => {
     const { page, shop, blocked } = await visitShop();
-    await page.getByRole('link', { name: 'Photography' }).click();
-    await page.getByRole('link', { name: 'Fjord Light' }).click();
-    await page.getByRole('link', { name: 'Log in' }).click();
-    await page.getByRole('button', { name: 'Mira Solheim' }).click();
-    await page.getByRole('button', { name: 'Accept' }).click();
-    await account(page).waitFor();
-    expect(page.url()).toBe(`${shop.origin}/items/1042`);
-
-    await page.getByRole('link', { name: 'Redeem a code' }).click();
-    await page.getByLabel('Purchase code').fill(` ${shop.code('supported')} `);
-    await page.getByRole('button', { name: 'Redeem' }).click();
-    await page.getByRole('status').getByText('Fjord Light was added to your account.').waitFor();
-    const started = page.waitForEvent('download');
-    await page.getByRole('link', { name: 'Download Fjord Light' }).click();
-    expect(readFileSync(await (await started).path(), 'utf8')).toContain('Licence: Regular');
-
-    await page.getByRole('button', { name: 'Log out' }).click();
-    await page.getByRole('link', { name: 'Log in' }).waitFor();
-    // The back button neither shows the account nor logs in again.
-    await page.goBack();
-    await page.getByRole('heading', { name: 'Please log in' }).waitFor();
-    expect([shop.asked('/api/authorize'), blocked]).toEqual([1, []]);
-  });
-
-  it('works with the keyboard alone, which shows where it is', async () => {
-    const { page, shop } = await visitShop();
+    const link = (name: string) => page.getByRole('link', { name });
+    const button = (name: string) => page.getByRole('button', { name });
     const hasFocus = async (target: Locator): Promise<boolean> =>
       (await target.and(page.locator(':focus')).count()) === 1;
-    async function tabTo(target: Locator): Promise<void> {
+    async function press(target: Locator): Promise<void> {
       await target.waitFor();
       for (let presses = 0; presses < 40 && !(await hasFocus(target)); presses++) {
         await page.keyboard.press('Tab');
       }
       expect(await hasFocus(target)).toBe(true);
-    }
-    await page.keyboard.press('Tab');
-    expect(await hasFocus(page.getByRole('link', { name: 'Skip to the content' }))).toBe(true);
-    await tabTo(page.getByRole('link', { name: 'Log in' }));
-    const outline = 'getComputedStyle(document.activeElement).outlineStyle';
-    expect(await page.evaluate(outline)).toBe('solid');
-    await page.keyboard.press('Enter');
-    for (const name of ['Mira Solheim', 'Accept']) {
-      await tabTo(page.getByRole('button', { name }));
       await page.keyboard.press('Enter');
     }
-    await account(page).waitFor();
-    await tabTo(page.getByRole('link', { name: 'Redeem a code' }));
-    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await hasFocus(link('Skip to the content'))).toBe(true);
+    const outline = 'getComputedStyle(document.activeElement).outlineStyle';
+    expect(await page.evaluate(outline)).toBe('solid');
+    for (const name of ['Photography', 'Fjord Light', 'Log in']) await press(link(name));
+    for (const name of ['Mira Solheim', 'Accept']) await press(button(name));
+    await link('Your account: Mira Solheim').waitFor();
+    expect(page.url()).toBe(`${shop.origin}/items/1042`);
+
+    await press(link('Redeem a code'));
     const field = page.getByLabel('Purchase code');
-    await tabTo(field);
+    await field.focus();
     await page.keyboard.type(UNKNOWN);
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
     expect(await hasFocus(field)).toBe(true);
     await page.keyboard.press('ControlOrMeta+A');
-    await page.keyboard.type(shop.code('supported'));
+    await page.keyboard.type(` ${shop.code('supported')} `);
     await page.keyboard.press('Enter');
-    await page.getByRole('status').waitFor();
+    await page.getByRole('status').getByText('Fjord Light was added to your account.').waitFor();
+    const started = page.waitForEvent('download');
+    await press(link('Download Fjord Light'));
+    expect(readFileSync(await (await started).path(), 'utf8')).toContain('Licence: Regular');
+
+    await press(button('Log out'));
+    await link('Log in').waitFor();
+    // The back button neither shows the account nor logs in again.
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Please log in' }).waitFor();
+    expect([shop.asked('/api/authorize'), blocked]).toEqual([1, []]);
   });
 
   it('plays media, and its pages fit, without a fault that axe finds', async () => {

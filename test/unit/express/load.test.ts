@@ -19,7 +19,7 @@ import {
 import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
-import { fakeResponse } from '../../support/fake-response.js';
+import { runMiddleware } from '../../support/fake-response.js';
 import { countEndings, openShop } from '../../support/shop.js';
 import { account, CODE, guess, item, purchase, userInfo } from '../../support/wire.js';
 
@@ -99,10 +99,6 @@ describe.each(expressVersions)('loadItems and loadItem on %s', (_version, expres
   });
 });
 
-/** Runs middleware on a request without a server; gives the error. */
-const run = (req: object, middleware: Middleware): Promise<unknown> =>
-  new Promise((resolve) => middleware(req as never, fakeResponse(), resolve));
-
 describe('what a handler asks for', () => {
   const keyApi = {
     validatePurchase: async () => Object.freeze({ ...purchase }) as Purchase,
@@ -127,7 +123,7 @@ describe('what a handler asks for', () => {
       const req = { headers, params: { id: '1042' }, user: { id: userInfo.user_id } };
       expect(() => accessor(req)).toThrow(`this request has no `);
       expect(() => accessor(req)).toThrow(`; put ${missing}`);
-      expect(await run(req, middleware)).toBeUndefined();
+      expect((await runMiddleware(middleware, req)).error).toBeUndefined();
       expect(accessor(req)).toEqual(expected);
       // Express's res.render writes into its argument.
       expect(Object.isFrozen(accessor(req))).toBe(false);
@@ -136,7 +132,7 @@ describe('what a handler asks for', () => {
 
   it('purchaseOf says what loadPurchase found instead', async () => {
     const req = { headers: {} };
-    await run(req, loadPurchase(keyApi));
+    await runMiddleware(loadPurchase(keyApi), req);
     expect(() => purchaseOf(req)).toThrow('(verdict "absent"); check req.marketplace.verdict');
   });
 });

@@ -16,7 +16,7 @@ import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
-import { fakeResponse } from '../../support/fake-response.js';
+import { fakeResponse, runMiddleware } from '../../support/fake-response.js';
 import { json, page, text, type WireAnswer } from '../../support/service-in-memory.js';
 import { CODE, purchase, userInfo } from '../../support/wire.js';
 import { serving } from '../clients/login-support.js';
@@ -109,12 +109,8 @@ it.each<[string, Middleware, () => Promise<void>]>([
 });
 
 /** What a middleware passes to `next` for a user, and what it found. */
-async function run(guard: Middleware, user: unknown = { id: '77' }) {
-  const req = { user, method: 'POST', originalUrl: '/', headers: { accept: BROWSER } };
-  const res = fakeResponse();
-  const error = await new Promise((resolve) => guard(req as never, res, resolve));
-  return { error, res, found: (req as { marketplace?: { user?: unknown } }).marketplace?.user };
-}
+const run = (guard: Middleware, user: unknown = { id: '77' }) =>
+  runMiddleware(guard, { user, method: 'POST', originalUrl: '/', headers: { accept: BROWSER } });
 
 const storeWith = (overrides: Partial<TokenStore> = {}) => ({
   ...{ get: vi.fn(async () => token('t')), set: vi.fn(), delete: vi.fn(async () => {}) },
@@ -246,6 +242,6 @@ describe('loadUser', () => {
     const loginApi = { getUser: async () => ({ ...userInfo, ...answer }) };
     const { error, found } = await run(loadUser(loginApi, { tokenStore: storeWith() }), user);
     expect(error).toMatchObject(EXPIRED);
-    expect(found).toBeUndefined();
+    expect(found).toEqual({});
   });
 });

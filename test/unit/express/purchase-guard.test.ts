@@ -10,7 +10,6 @@ import {
   loadItem,
   loadPurchase,
   MarketgateError,
-  type MarketplaceContext,
   MemoryHolderStore,
   type Middleware,
   type Purchase,
@@ -21,7 +20,7 @@ import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
-import { fakeResponse } from '../../support/fake-response.js';
+import { runMiddleware } from '../../support/fake-response.js';
 import { hear } from '../../support/hear.js';
 import { countEndings, openShop } from '../../support/shop.js';
 import { CODE, guess, item, purchase } from '../../support/wire.js';
@@ -31,10 +30,8 @@ const HEADER = 'x-purchase-code';
 /** What a guard does with a request, without a server. */
 async function drive(guard: Middleware, sent: unknown = CODE, req: object = {}) {
   Object.assign(req, { method: 'GET', headers: { [HEADER]: sent } });
-  const res = fakeResponse();
-  const error = await new Promise((resolve) => guard(req as never, res, resolve));
-  const context = (req as { marketplace?: MarketplaceContext }).marketplace;
-  return { error, context, locals: res.locals.marketplace };
+  const { error, found, res } = await runMiddleware(guard, req);
+  return { error, context: found, locals: res.locals.marketplace };
 }
 const holding = (found: object | null) => ({
   validatePurchase: async () => found as Purchase | null,

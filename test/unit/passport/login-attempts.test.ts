@@ -1,7 +1,7 @@
 import { loadUser, MemoryTokenStore, requireAccessToken } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { saveReturnTo } from '../../../src/express/return-to.js';
-import { fakeResponse } from '../../support/fake-response.js';
+import { fakeResponse, runMiddleware } from '../../support/fake-response.js';
 import {
   confirmationOf,
   cookieBrowser,
@@ -107,9 +107,7 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
           requireAccessToken({ tokenStore, strategy, clock: () => 0 }),
         ];
         const req = { user, method: 'POST', originalUrl: '/', headers: {} };
-        return Promise.all(
-          guards.map((guard) => new Promise((next) => guard(req as never, fakeResponse(), next))),
-        );
+        return Promise.all(guards.map(async (guard) => (await runMiddleware(guard, req)).error));
       };
       expect(await errors()).toEqual([undefined, undefined]);
       expect(await errors('images')).toEqual([undefined, undefined]);

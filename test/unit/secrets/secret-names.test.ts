@@ -1,6 +1,6 @@
 import { KeyApi, LoginApi, loadPurchase, SECRET_NAMES } from 'marketgate';
 import { expect, it, onTestFinished } from 'vitest';
-import { fakeResponse } from '../../support/fake-response.js';
+import { runMiddleware } from '../../support/fake-response.js';
 import { json, type SeenRequest, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, success } from '../../support/wire.js';
 
@@ -34,8 +34,7 @@ it('every name under which the clients send something is secret, or known not to
 
 it('the header that a guard reads by default is secret', async () => {
   const keyApi = { validatePurchase: async () => null };
-  const res = fakeResponse();
   const guard = loadPurchase(keyApi, { guessLimit: false });
-  await new Promise((next) => guard({ headers: {} } as never, res, next));
+  const { res } = await runMiddleware(guard, { headers: {} });
   expect(SECRET_NAMES).toContain(String(res.getHeader('Vary')).toLowerCase());
 });
