@@ -40,9 +40,15 @@ export function loggedPath(req: IncomingMessage): string {
     .join('/');
 }
 
-/** The query, parsed by the framework or here. A repeated name has an array of values. */
-export const queryOf = (req: Request): Record<string, unknown> =>
-  req.query ?? parse(/\?(.*)/.exec(String(req.url))?.[1] ?? '');
+/**
+ * The query, parsed by the framework or here: Express without a query parser has an empty one, and restify a function. A
+ * repeated name has an array of values.
+ */
+export function queryOf(req: Request): Record<string, unknown> {
+  const { query } = req;
+  if (Object.keys(Object(query)).length > 0) return query;
+  return parse(/\?(.*)/.exec(String(req.url))?.[1] ?? '');
+}
 
 /** The responses of Node's HTTP server. */
 const responses = new WeakMap<object, Response>();
