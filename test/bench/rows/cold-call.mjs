@@ -30,6 +30,8 @@ deadline, no cap on the size, and nothing judged; marketgate has. "With its cach
   measure: (options, { service }) =>
     measureWork('subjects/cold-call.mjs', { service, ...options }, options.isSlow ? FEW : MANY),
   metrics: [CPU],
+  why: `What the cost is made of, by taking parts out one at a time: zod's check of the answer 0.3 ×; the garbage of 5,000 kept
+answers 0.4 ×, with the cache; timer and race of the deadline 0.15 × each.`,
   goals: [
     {
       metric: CPU,
