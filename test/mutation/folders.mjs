@@ -26,7 +26,7 @@ const FOLDERS = {
 
 /** Tests that take seconds: a Redis that is killed, random sequences, every case of a table. */
 const SLOW = [
-  'test/unit/**/{model,unreliable-day,every-case,login-walk}.test.ts',
+  'test/unit/**/{fuzz/fleet,every-case,login-walk}.test.ts',
   'test/system/redis/outage.test.ts',
 ];
 
