@@ -69,20 +69,25 @@ describe.each(expressVersions)('a visitor who leaves, on %s', (_name, express) =
     },
   );
 
-  it('before the service is asked causes no request', async () => {
+  it('before the service is asked causes no request, and has made no failed attempt', async () => {
     const reached = vi.fn();
     const code = async (req: { res?: ServerResponse }) => {
+      if (reached.mock.calls.length > 0) return CODE;
       const left = once(req.res as ServerResponse, 'close');
       reached();
       await left;
       return CODE;
     };
-    const { service, visit, expectLeft } = await openShop({ code });
+    // Not by the address, which a closed connection has no more.
+    const guessLimit = { limit: 1, keyGenerator: () => 'anna' };
+    const { service, visit, expectLeft } = await openShop({ code, guessLimit });
     const { leave } = visit('/guarded');
     await eventually(() => expect(reached).toHaveBeenCalled());
     leave();
     await expectLeft();
     expect(service.asked()).toBe(0);
+    service.says = 'positive';
+    expect(await visit('/guarded').status).toBe(200);
   });
 
   it('does not pass for an outage: the others are served', async () => {

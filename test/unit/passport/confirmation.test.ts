@@ -46,6 +46,7 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     ['begun by the visitor and then elsewhere', [from('none'), from('cross-site')], true],
     ['that comes back in an iframe', HERE, true, from('same-site', 'iframe')],
     ['that comes back in a frame', HERE, true, from('same-site', 'frame')],
+    ['that comes back through a service worker', HERE, false, from('cross-site', 'empty')],
   ])("a login %s is asked about with 'auto': %j, %s", async (_name, starts, asks, back) => {
     const { outcome } = await comeBack(starts, back ?? from('cross-site'));
     if (asks) expect(outcome).toSatisfy(isAsked);
