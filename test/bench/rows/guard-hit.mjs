@@ -41,6 +41,8 @@ guard and without it in turn.`,
     return measurePairs('subjects/guard-server.mjs', all, { load, headers });
   },
   metrics: [CPU, ADDED],
+  why: `By a profile, 4 % of a request's CPU is marketgate's own code, and 35 % is Node's HTTP, 23 % the socket, 13 % garbage.
+The goal asks for a guard without promises: "behind one await" is the one by hand with a single \`await\` in it.`,
   goals: [
     {
       metric: CPU,

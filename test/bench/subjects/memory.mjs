@@ -51,19 +51,19 @@ const heap = async () => {
   return heapUsed + external;
 };
 
-/** @param {{ holder: keyof HOLDERS, purchases: number, items: number }} options */
-export default async function makeHolder({ holder, purchases, items }) {
+/** @param {{ holder: keyof HOLDERS, purchases: number }} options */
+export default async function makeHolder({ holder, purchases }) {
   const hold = await HOLDERS[holder]();
   const fill = async (from, count) => {
     for (let i = from; i < from + count; i++) {
-      await hold(codeOf(i), JSON.stringify(purchase(i, (i % items) + 1)));
+      await hold(codeOf(i), JSON.stringify(purchase(i, i)));
     }
   };
   return {
     /** Bytes for each purchase. */
     async bytes() {
-      // What is made once, and the items that are shared, are there before it is counted.
-      await fill(1, Math.min(items, 1000));
+      // What is made once is there before it is counted.
+      await fill(1, 1000);
       const before = await heap();
       await fill(1_000_000, purchases);
       const after = await heap();

@@ -39,7 +39,7 @@ describe('the code blocks of the documentation', () => {
   });
 
   // Those in JavaScript are run, see programs.test.ts.
-  it('that are TypeScript compile against the package', { timeout: 120_000 }, () => {
+  it('that are TypeScript compile against the package', { timeout: 300_000 }, () => {
     const files = PAGES.flatMap((page) => {
       const names = [...filesOf(readPage(page)).keys()].filter((name) => name.endsWith('.ts'));
       const folder = names.length > 0 ? writePage(page, 'compile') : '';

@@ -13,7 +13,7 @@ const blocks = PAGES.flatMap((page) =>
     .map((block) => ({ ...block, page, name: `${page}:${block.line}` })),
 );
 
-describe.concurrent('the commands of', { timeout: 120_000 }, () => {
+describe.concurrent('the commands of', { timeout: 300_000 }, () => {
   it.each(blocks)('$name do what is said behind them', async ({ page, text, with: file }) => {
     const commands = commandsOf(text);
     if (file === undefined) {

@@ -27,7 +27,7 @@ const folders = new Map(
 /** A Redis that is not there skips, and says so. */
 const skipped = ({ needsRedis }: Check): boolean => needsRedis === true && redisIsMissing();
 
-describe.concurrent('the program', { timeout: 120_000 }, () => {
+describe.concurrent('the program', { timeout: 300_000 }, () => {
   for (const { page, file, name } of programs) {
     const folder = folders.get(page) ?? '';
     // Without a check, tests pass, and other programs end by themselves without a word, as those do that check

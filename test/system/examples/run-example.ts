@@ -44,7 +44,7 @@ export function start(args: readonly string[], cwd: string, env: Env) {
     cwd,
     env: { PATH, HOME, TMPDIR, SYSTEMROOT, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    timeout: 110_000,
+    timeout: 290_000,
     killSignal: 'SIGKILL',
   });
   const texts = { all: '', out: '', err: '' };

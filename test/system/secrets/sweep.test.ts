@@ -198,7 +198,7 @@ describe('what may get out', () => {
 });
 
 it('a test file with leaks fails in just the tests that leak, and for what is left over', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
   const vitest = at('../../../node_modules/vitest/vitest.mjs');
@@ -207,7 +207,7 @@ it('a test file with leaks fails in just the tests that leak, and for what is le
   const { stdout } = await runProgram(process.execPath, args, {
     cwd: at('../../..'),
     env,
-    timeout: 110_000,
+    timeout: 290_000,
   });
   const { testResults } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as {
     testResults: {
