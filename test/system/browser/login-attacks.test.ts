@@ -279,6 +279,9 @@ describe.skipIf(chromiumIsMissing())('a window in the background', () => {
       await eventually(() => expect(loaded()).toBeGreaterThan(before + 1));
       await acceptAs(page, MIRA);
       expect(await heading(page)).toContain(`Continue as ${MIRA.name}`);
+      // Not promised: a callback that was sent with the cookie of before the login, and is answered after it, replaces
+      // the new session's cookie, and the visitor is asked again.
+      for (const each of context.pages()) if (each !== page) await each.close();
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.waitForURL(`${origin}/account`);
       expect([await who(page), exchanges()]).toEqual([MIRA.name, 1]);
