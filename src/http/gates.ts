@@ -3,8 +3,8 @@ import { MarketgateError } from '../errors.js';
 
 /** How many failures in a row open the breaker. */
 const FAILURES_TO_OPEN = 5;
-/** Milliseconds that the breaker stays open: at first, and at most. They double with each failed trial. */
-const OPEN_TIMES = { first: 2000, max: 30_000 };
+/** Milliseconds that the breaker stays open, until the next trial. */
+const REST = 2000;
 /** Milliseconds that the result of a probe is remembered. */
 const REMEMBERED = 5000;
 
@@ -16,20 +16,19 @@ export type ServiceState = 'up' | 'down' | 'unclear';
 
 /**
  * A circuit breaker: in an outage only the first few callers wait for the timeout. After some failures in a row it
- * opens, if the probe confirms them, and refuses calls at once. After a while it lets one call through, the trial, whose
- * result closes it or opens it again.
+ * opens, if the probe confirms them, and refuses calls at once. After a rest it tries again: it sends the probe, and lets
+ * one call through. It closes if either is answered, and else rests again.
  *
- * The probe is a request that is the same for all visitors, so that nothing that one of them sends opens the breaker. It
- * is sent once for all callers, and at most every few seconds.
+ * The probe is a request that is the same for all visitors, so that nothing that one of them does opens the breaker or
+ * keeps it open. It is sent once for all callers, and while the breaker is closed at most every few seconds.
  */
 export class Breaker {
   #failures = 0;
-  #openTime = OPEN_TIMES.first;
-  /** Until when it stays open; `undefined`: it is closed. */
-  #openUntil: number | undefined;
+  /** Until when it rests; `undefined`: it is closed. */
+  #restsUntil: number | undefined;
   #probed: { readonly at: number; readonly state: Promise<ServiceState> } | undefined;
-  /** The probe that decides whether it opens, while that is in progress. */
-  #confirming: Promise<void> | undefined;
+  /** Settles when the probe has opened or closed it. */
+  #deciding: Promise<void> | undefined;
 
   /**
    * @param clock milliseconds.
@@ -42,8 +41,7 @@ export class Breaker {
 
   /** How the service is, by the probe. */
   async state(): Promise<ServiceState> {
-    if (this.isOpen) return 'down';
-    return this.#ask();
+    return this.#isResting ? 'down' : this.#ask();
   }
 
   #ask(): Promise<ServiceState> {
@@ -55,58 +53,58 @@ export class Breaker {
 
   /**
    * Lets a call through.
-   * @returns whether the call is the trial.
    * @throws MarketgateError `service_unavailable` with `retryAfter`, while the breaker is open.
    */
-  enter(what: string): boolean {
-    if (this.#openUntil === undefined) return false;
-    const { retryAfter } = this;
-    if (retryAfter > 0) {
-      throw new MarketgateError(
-        'service_unavailable',
-        `${what}: not sent, because the service has failed ${this.#failures} times in a row; it will be tried again in about ${retryAfter} s`,
-        { retryAfter },
-      );
+  enter(what: string): void {
+    if (!this.isOpen) return;
+    if (!this.#isResting && this.#deciding === undefined) {
+      this.#probed = undefined;
+      this.#decide();
+      return;
     }
-    // The others wait for the result of the trial, and where it has none, for the next one.
-    this.#openUntil = this.clock() + this.#openTime;
-    return true;
+    const { retryAfter } = this;
+    throw new MarketgateError(
+      'service_unavailable',
+      `${what}: not sent, because the service has failed ${this.#failures} times in a row; it will be tried again in about ${retryAfter} s`,
+      { retryAfter },
+    );
   }
 
   get isOpen(): boolean {
-    return this.#openUntil !== undefined;
+    return this.#restsUntil !== undefined;
   }
 
-  /** Seconds until the trial; 0: none is needed, or it is due. */
+  get #isResting(): boolean {
+    return this.clock() < (this.#restsUntil ?? 0);
+  }
+
+  /** Seconds until it is worth coming again; 0: it is closed. */
   get retryAfter(): number {
-    return secondsUntil(this.#openUntil ?? 0, this.clock());
+    return this.#restsUntil === undefined
+      ? 0
+      : Math.max(1, secondsUntil(this.#restsUntil, this.clock()));
   }
 
   /** The service answered. */
   succeeded(): void {
     this.#failures = 0;
-    this.#openTime = OPEN_TIMES.first;
-    this.#openUntil = undefined;
+    this.#restsUntil = undefined;
   }
 
   /** A request failed. Resolves when it is known whether the breaker opens. */
-  async failed(isTrial: boolean): Promise<void> {
+  async failed(): Promise<void> {
     this.#failures++;
     // A call that began before the breaker opened says nothing new.
-    if (!isTrial && (this.isOpen || this.#failures < FAILURES_TO_OPEN)) return;
-    this.#confirming ??= this.#openIfDown();
-    await this.#confirming;
+    if (!this.isOpen && this.#failures >= FAILURES_TO_OPEN) this.#decide();
+    await this.#deciding;
   }
 
-  async #openIfDown(): Promise<void> {
-    const state = await this.#ask();
-    this.#confirming = undefined;
-    if (state !== 'down') {
-      this.succeeded();
-      return;
-    }
-    this.#openUntil = this.clock() + this.#openTime;
-    this.#openTime = Math.min(this.#openTime * 2, OPEN_TIMES.max);
+  #decide(): void {
+    this.#deciding ??= this.#ask().then((state) => {
+      this.#deciding = undefined;
+      if (state === 'down') this.#restsUntil = this.clock() + REST;
+      else this.succeeded();
+    });
   }
 }
 

@@ -34,12 +34,15 @@ const serviceStates = new WeakMap<object, () => Promise<ServiceState>>();
 export const isOutage = async (error: unknown): Promise<boolean> =>
   isUnavailable(error) && (await serviceStates.get(error)?.()) === 'down';
 
-/** Notes that the call of an error had an answer to what was asked: the error is neither an outage nor about that. */
+/** Notes that the call of an error had an answer to what was asked: the error is no outage. */
 export function noteAnswered(error: unknown): void {
-  serviceStates.delete(Object(error));
+  if (isMarketgateError(error)) serviceStates.set(error, async () => 'up');
 }
 
-/** Whether the service answers the client's probe as documented, so that an error is about what the visitor sent. */
+/**
+ * Whether an error is about what the visitor sent: the service has answered that, or answers the client's probe as
+ * documented.
+ */
 export const isServing = async (error: unknown): Promise<boolean> =>
   (await serviceStates.get(Object(error))?.()) === 'up';
 
@@ -124,7 +127,7 @@ export class HttpClient {
     const retries = request.repeatable ? this.settings.retries : 0;
     const breaker = this.#breaker;
     this.#gate.check(name);
-    const isTrial = breaker.enter(name);
+    breaker.enter(name);
     for (let attempt = 0; ; attempt++) {
       try {
         const answer = await this.#turns.run(deadline, () =>
@@ -141,7 +144,7 @@ export class HttpClient {
           throw error;
         }
         // Waits for the probe, but not past the deadline.
-        await deadline.race(breaker.failed(isTrial)).catch(() => {});
+        await deadline.race(breaker.failed()).catch(() => {});
         const wait = waitBefore(attempt);
         const canRetry = attempt < retries && wait < deadline.remaining && !breaker.isOpen;
         if (canRetry) await deadline.wait(wait);

@@ -89,6 +89,21 @@ describe('a visitor whose code makes the service fail', () => {
     await ending(keyApi.validatePurchase('bad-code'));
     expect((await ending(keyApi.validatePurchase('customer'))).value).toBeTruthy();
   });
+
+  it('keeps it closed also not by leaving before the first answer after an outage', async () => {
+    let now: Behaviour = FAILED;
+    const { keyApi } = open(() => now);
+    for (let n = 0; n < 5; n++) await ending(keyApi.validatePurchase('some-code'));
+    now = FINE;
+    await time.pass(2000);
+    const leaving = new AbortController();
+    const left = keyApi.validatePurchase('some-code', { signal: leaving.signal });
+    left.catch(() => {});
+    await time.pass(10);
+    leaving.abort();
+    await time.pass(10);
+    expect((await ending(keyApi.validatePurchase('customer'))).value).toBeTruthy();
+  });
 });
 
 /** Visitors who come with a code that nobody else has, `gap` milliseconds after one another; how their calls end. */
@@ -120,7 +135,7 @@ describe.each([
     expect(service.count()).toBeLessThanOrEqual(1100);
   });
 
-  it('costs only those who try it any time, and all are back after one request that succeeds', async () => {
+  it('costs only those who try it any time, and all are back after one answer', async () => {
     let now: Behaviour = behaviour;
     const { service, keyApi } = open(() => now);
     await visits(keyApi, 5, 20_000);
@@ -128,7 +143,8 @@ describe.each([
     const ends = await visits(keyApi, 200, 100);
     await time.pass(60_000);
     const tries = service.count() - before;
-    expect(tries).toBeLessThanOrEqual(12);
+    // Every two seconds a call and the probe, for 20 of them.
+    expect(tries).toBeLessThanOrEqual(22);
     expect(ends.filter(({ took }) => took > 0).length).toBeLessThanOrEqual(tries);
     expect(ends.map(({ code }) => code)).toEqual(Array(200).fill('service_unavailable'));
 
@@ -136,7 +152,8 @@ describe.each([
     const dead = service.count();
     await visits(keyApi, 50);
     await time.pass(19);
-    expect(service.count() - dead).toBe(1);
+    // A call, and the probe.
+    expect(service.count() - dead).toBe(2);
     await time.pass(1);
     const later = await visits(keyApi, 100);
     await time.pass(10_000);
@@ -170,27 +187,33 @@ it('a 429 stops the retries that other calls were waiting for', async () => {
   expect([...ends, ...last]).toHaveLength(4);
 });
 
-it('in an outage the breaker rests for longer each time, up to half a minute; the next outage begins with 2 s', async () => {
-  let behaviour = FAILED;
-  const { keyApi } = open(() => behaviour, { retries: 0 });
-  const call = () => ending(keyApi.validatePurchase('customer'));
-  const rests: unknown[] = [];
-  const rest = async () => {
-    const seconds = (await call()).error?.retryAfter ?? 0;
-    rests.push(seconds);
-    await time.pass(seconds * 1000);
-  };
-  for (let n = 0; n < 5; n++) await call();
-  for (let n = 0; n < 6; n++) {
-    await rest();
-    if (n < 5) await call();
+describe('an outage, however long, is over 2 s after it ends', () => {
+  async function callAfterIt(end: Behaviour) {
+    let now: Behaviour = FAILED;
+    const { keyApi } = open(() => now, { retries: 0 });
+    const call = () => ending(keyApi.validatePurchase('customer'));
+    for (let n = 0; n < 300; n++) {
+      const { error } = await call();
+      if (n > 5) expect(error?.retryAfter).toBeOneOf([1, 2]);
+      await time.pass(1000);
+    }
+    now = end;
+    await time.pass(2000);
+    return call;
   }
-  behaviour = FINE;
-  expect((await call()).value).toBeTruthy();
-  behaviour = FAILED;
-  for (let n = 0; n < 5; n++) await call();
-  await rest();
-  expect(rests).toEqual([2, 4, 8, 16, 30, 30, 2]);
+
+  it('for all calls', async () => {
+    const call = await callAfterIt(FINE);
+    expect((await call()).value).toBeTruthy();
+  });
+
+  it('with a 429, after which the service is only left alone for as long as it asked', async () => {
+    const call = await callAfterIt({ answer: '429', after: 5, retryAfter: 1 });
+    const { error } = await call();
+    expect([error?.retryAfter, await outage(error)]).toEqual([1, false]);
+    await time.pass(1000);
+    expect((await call()).error?.message).toContain('HTTP 429');
+  });
 });
 
 describe('an outage', () => {
