@@ -99,19 +99,30 @@ export const MAX_TIMER_DELAY = 2 ** 31 - 1;
 export class NoAnswer extends Error {}
 
 /**
- * Runs `work`, and waits for it within the limit. A late result or rejection is ignored. Rejects with {@link NoAnswer}, or
- * with what `work` rejects with.
+ * Runs `work`, and waits for it within the limit. Rejects with {@link NoAnswer}, or with what `work` rejects with.
+ * @param undo gets a result that comes later, which nobody waits for any more.
  */
-export async function withTimeout<T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> {
+export async function withTimeout<T>(
+  milliseconds: number,
+  work: () => T | Promise<T>,
+  undo?: (result: T) => unknown,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const result = Promise.resolve(work());
   const exceeded = new Promise<never>((_resolve, reject) => {
-    const fail = () => reject(new NoAnswer(`did not answer within ${milliseconds} ms`));
+    const fail = () => {
+      if (isOver) return;
+      reject(new NoAnswer(`did not answer within ${milliseconds} ms`));
+      if (undo !== undefined) result.then(undo).catch(() => {});
+    };
     // As in a {@link Deadline}: an answer that has arrived in time is read first.
     timer = setTimeout(setImmediate, milliseconds, fail);
   });
   try {
-    return await Promise.race([work(), exceeded]);
+    return await Promise.race([result, exceeded]);
   } finally {
+    isOver = true;
     clearTimeout(timer);
   }
 }

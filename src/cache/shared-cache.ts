@@ -87,9 +87,13 @@ export class GuardedSharedCache {
     return undefined;
   }
 
-  async call<T>(run: (store: SharedCache) => Promise<T>): Promise<T | undefined> {
+  /** @param undo - gets a result that comes after the deadline. */
+  async call<T>(
+    run: (store: SharedCache) => Promise<T>,
+    undo?: (result: T) => unknown,
+  ): Promise<T | undefined> {
     if (this.isResting) return undefined;
-    return withTimeout(this.deadline, () => run(this.store)).catch(() => undefined);
+    return withTimeout(this.deadline, () => run(this.store), undo).catch(() => undefined);
   }
 }
 

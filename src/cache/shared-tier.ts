@@ -147,10 +147,11 @@ export class SharedTier {
    */
   async lock(subject: string): Promise<(() => void) | false | undefined> {
     const name = `${this.#seal?.name(subject)}.lock`;
-    const lock = await this.#store.call(async (store) => {
+    const take = async (store: SharedCache) => {
       const release = await store.lock(name, this.longestWait);
       return release === undefined ? false : release;
-    });
+    };
+    const lock = await this.#store.call(take, (late) => late && late());
     if (typeof lock === 'function')
       return () => void withTimeout(this.#deadline, lock).catch(() => {});
     return lock === false ? false : undefined;

@@ -173,14 +173,21 @@ async function consume({
   key,
   most,
 }: Counter): Promise<(AttemptCount & { isOver: boolean }) | undefined> {
+  const count = async () => {
+    try {
+      const { consumedPoints, msBeforeNext } = await limiter.consume(key);
+      return { consumedPoints, msBeforeNext, isOver: consumedPoints > most };
+    } catch (error) {
+      if (error instanceof Error) throw error;
+      const { consumedPoints, msBeforeNext } = error as AttemptCount;
+      return { consumedPoints, msBeforeNext, isOver: true };
+    }
+  };
   try {
-    const count = await withTimeout(LIMITER_TIMEOUT, () => limiter.consume(key));
-    const { consumedPoints, msBeforeNext } = count;
-    return { consumedPoints, msBeforeNext, isOver: consumedPoints > most };
+    // Nobody would give back what it counts too late.
+    return await withTimeout(LIMITER_TIMEOUT, count, () => limiter.reward(key));
   } catch (error) {
-    if (error instanceof Error) return void reportFailure(limiter, error);
-    const { consumedPoints, msBeforeNext } = error as AttemptCount;
-    return { consumedPoints, msBeforeNext, isOver: true };
+    return void reportFailure(limiter, error as Error);
   }
 }
 

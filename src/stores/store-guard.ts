@@ -11,15 +11,17 @@ const DEADLINE = 2000;
  * @param name - of the store and its method, for the error, as in "tokenStore.get".
  * @param work - makes the call.
  * @param deadline - in milliseconds.
+ * @param undo - gets a result that comes after the deadline.
  * @throws MarketgateError `store_unavailable`.
  */
 export async function callStore<T>(
   name: string,
   work: () => T | Promise<T>,
   deadline = DEADLINE,
+  undo?: (result: T) => unknown,
 ): Promise<T> {
   try {
-    return await withTimeout(deadline, work);
+    return await withTimeout(deadline, work, undo);
   } catch (error) {
     // Of a store inside this one, or a store author's own.
     if (isMarketgateError(error) && error.code === 'store_unavailable') throw error;

@@ -86,11 +86,11 @@ export class RedisCache implements SharedCache {
     const name = `${this.#redis.prefix}lock:${key}`;
     const lockId = randomUUID();
     const life = wholeMilliseconds(ttl);
-    const reply = this.#redis.call('lock', ({ set }) => set(name, lockId, life, true));
-    if ((await reply) !== 'OK') return undefined;
-    return async () => {
+    const release = async () => {
       await this.#redis.call('unlock', (redis) => redis.run(UNLOCK, name, [lockId]));
     };
+    const reply = this.#redis.call('lock', ({ set }) => set(name, lockId, life, true), release);
+    return (await reply) === 'OK' ? release : undefined;
   }
 
   async publish(message: string): Promise<void> {

@@ -40,7 +40,9 @@ class RedisLimiter implements AttemptLimiter {
   ) {}
 
   async consume(key: string): Promise<AttemptCount> {
-    const reply = await this.#run('consume', CONSUME, key, [String(this.windowMs)]);
+    // Where Redis counts too late, the process has counted, and would not give it back here.
+    const undo = () => this.reward(key);
+    const reply = await this.#run('consume', CONSUME, key, [String(this.windowMs)], undo);
     // A client can be set to reply with numbers as text.
     const [count, left] = reply as [unknown, unknown];
     const counted = { consumedPoints: Number(count), msBeforeNext: Number(left) };
@@ -52,10 +54,11 @@ class RedisLimiter implements AttemptLimiter {
     await this.#run('reward', REWARD, key, []);
   }
 
-  #run(method: string, script: string, client: string, args: string[]): Promise<unknown> {
+  #run(method: string, script: string, client: string, args: string[], undo?: () => unknown) {
     // Windows of different length are counted separately, because a key has one lifetime only.
     const name = `${this.kind}:${this.windowMs}:${hash('sha256', client, 'base64url').slice(0, 22)}`;
-    return this.redis.call(method, (redis) => redis.run(script, this.redis.prefix + name, args));
+    const row = this.redis.prefix + name;
+    return this.redis.call(method, (redis) => redis.run(script, row, args), undo);
   }
 }
 

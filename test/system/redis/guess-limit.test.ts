@@ -11,10 +11,11 @@ const MINUTE = 60_000;
 
 /** The guards of one process, with a limit of four. */
 class Process {
+  readonly #limit;
   readonly #gate;
   constructor(client: Opened['client'], prefix: string, timeout = 2000) {
-    const limit = new RedisGuessLimit({ client, prefix, timeout, limit: 4 });
-    this.#gate = guessGate('test', limit, {});
+    this.#limit = new RedisGuessLimit({ client, prefix, timeout, limit: 4 });
+    this.#gate = guessGate('test', this.#limit, {});
   }
 
   /** Asks about a code. Whether the client had an attempt left. */
@@ -25,6 +26,13 @@ class Process {
     } catch {
       return false;
     }
+  }
+
+  /** How many attempts Redis has counted, one more included, which is given back. */
+  async count(client = WHO): Promise<number> {
+    const { consumedPoints } = await this.#limit.limiter.consume(client);
+    await this.#limit.limiter.reward(client);
+    return consumedPoints;
   }
 
   /** How many attempts are left to a client; they are used up by asking. */
@@ -103,6 +111,25 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
         true,
         false,
       ]);
+    });
+  });
+
+  it('takes nothing from customers that a frozen Redis counts later', async () => {
+    const fleets = await clients.each(async (opened, kind) => {
+      const [here, there] = fleet(opened, kind, 40);
+      await vi.waitFor(async () => expect(await areShared(here, there)).toBe(true), SOON);
+      return here;
+    });
+    await clients.onServers(TROUBLES.frozen.begin);
+    try {
+      const customers = fleets.flatMap((here) => [1, 2, 3].map(() => here.ask('purchase')));
+      expect(await Promise.all(customers)).toEqual(customers.map(() => true));
+    } finally {
+      await clients.onServers(TROUBLES.frozen.end);
+    }
+    await clients.each(async (opened, kind) => {
+      const [other] = fleet(opened, kind);
+      await vi.waitFor(async () => expect(await other.count()).toBe(1), SOON);
     });
   });
 

@@ -203,6 +203,18 @@ describe('one request for the whole fleet', () => {
     expect(service.asked()).toBe(2);
   });
 
+  it('does not wait for a lock that comes too late, which is given back', async () => {
+    const { join, shared, during, pass } = fleet();
+    const lock = shared.lock.bind(shared);
+    vi.spyOn(shared, 'lock').mockImplementationOnce(async (...given) => {
+      await new Promise((resolve) => setTimeout(resolve, MINUTE));
+      return lock(...given);
+    });
+    expect(await during(join().validatePurchase(CODE))).not.toBeNull();
+    await pass(MINUTE);
+    expect([shared.calls.includes('lock'), shared.locks.size]).toEqual([true, 0]);
+  });
+
   it('is none when the answer came just before the lock was there', async () => {
     const { service, shared, join } = fleet();
     const [one, other] = [join(), join()];

@@ -1,4 +1,5 @@
 import {
+  type AttemptCount,
   type AttemptLimiter,
   checkPurchase,
   type GuessLimitOption,
@@ -173,6 +174,27 @@ describe('a limiter of the app', () => {
     const asked = checkWithin(row[1])(purchase);
     await vi.advanceTimersByTimeAsync(2000);
     expect(await asked).toBe('valid');
+  });
+
+  it('that counts too late gives that back: the process has counted', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+    const reward = vi.fn(async () => {});
+    const late = [
+      { resolve: { consumedPoints: 1, msBeforeNext: 1 } },
+      { reject: { consumedPoints: 3, msBeforeNext: 1 } },
+    ];
+    for (const [n, { resolve, reject }] of late.entries()) {
+      const counted = deferred<AttemptCount>();
+      const asked = checkWithin(limiterThat(() => counted.promise, reward))(purchase);
+      await vi.advanceTimersByTimeAsync(2000);
+      expect(await asked).toBe('valid');
+      await settle();
+      expect(reward).toHaveBeenCalledTimes(n);
+      if (resolve) counted.resolve(resolve);
+      else counted.reject(reject);
+      await settle();
+      expect(reward).toHaveBeenCalledTimes(n + 1);
+    }
   });
 
   it('that fails is reported, and warned about once, when it fails again', async () => {

@@ -8,6 +8,7 @@ import {
 } from 'marketgate/redis';
 import { createClient, createCluster, createSentinel } from 'redis';
 import { describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { FakeIoRedis, FakeNodeRedis } from './redis-fakes.js';
 import { HOUR, NOW, tokenOf } from './support.js';
@@ -123,6 +124,25 @@ describe('a call to Redis', () => {
     expect([error.code, error.message]).toEqual([
       'store_unavailable',
       expect.stringContaining(`${name} failed (OOM); look at the store`),
+    ]);
+  });
+
+  it('that is answered too late is undone, where it keeps something from others: a lock, a count', async () => {
+    const client = new FakeNodeRedis();
+    const options = { client: client.asClient, timeout: 5 };
+    const reply = deferred<unknown>();
+    client.set.mockReturnValueOnce(reply.promise);
+    client.eval.mockReturnValueOnce(reply.promise);
+    await rejection(new RedisCache(options).lock('a', HOUR));
+    await rejection(new RedisGuessLimit(options).limiter.consume('a'));
+    expect(client.eval).toHaveBeenCalledTimes(1);
+    reply.resolve('OK');
+    await settle();
+    const lockId = client.set.mock.calls[0]?.[1];
+    const scripts = client.eval.mock.calls.slice(1) as [string, { arguments: unknown[] }][];
+    expect(scripts.map(([script, given]) => [/DEL|DECR/.test(script), given.arguments])).toEqual([
+      [true, [lockId]],
+      [true, []],
     ]);
   });
 
