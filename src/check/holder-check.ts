@@ -75,8 +75,10 @@ export function makeHolderCheck<Req>(
  * `****-1c2d`, names none. In lower case, because a service can ignore that.
  */
 function nameOf({ purchase_code: named }: Purchase, sent: string): string {
-  const code = typeof named === 'string' ? normalizePurchaseCode(named) : '';
-  return (isPurchaseCode(code) && !/[*…]/.test(code) ? code : sent).toLowerCase();
+  // The mask is looked for first: normalized, "…" becomes "...".
+  const isNamed = typeof named === 'string' && !/[*…]/.test(named);
+  const code = isNamed ? normalizePurchaseCode(named) : '';
+  return (isPurchaseCode(code) ? code : sent).toLowerCase();
 }
 
 /** @throws TypeError for what is no id: that is the app's mistake, not a visitor without a login. */

@@ -93,6 +93,7 @@ describe('one code, one customer', () => {
   it.each([
     ['names, because it can accept several spellings', ` ${CODE.toUpperCase()} `, 'purchase_held'],
     ['was sent, where the service masks the one in its answer', '****-1c2d', 'valid'],
+    ['was sent, also where the mask is an ellipsis', '…1c2d', 'valid'],
   ])('is by the code that %s', async (_what, purchase_code, expected) => {
     const store = new MemoryHolderStore();
     const service = serviceWith({ ...purchase, purchase_code });

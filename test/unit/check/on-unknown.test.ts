@@ -13,6 +13,13 @@ function serviceThat(reply: () => Reply): KeyApi {
   return service.client();
 }
 
+/** A service that knows no code, and whose account/details fails. */
+function serviceWithoutAccount(): KeyApi {
+  const service = new KeyApiService({ says: 'negative' });
+  service.override = ({ path }) => (path === ACCOUNT ? page(500) : undefined);
+  return service.client();
+}
+
 // The table of the guide on outages, in test/unit/express/every-case.test.ts, has what happens in an outage itself.
 describe("onUnknown: 'allow'", () => {
   /** What becomes of a visitor with a made-up code at a guard that lets visitors in during an outage. */
@@ -35,12 +42,9 @@ describe("onUnknown: 'allow'", () => {
   });
 
   it('lets no code in that the service does not know, although the account cannot be asked about', async () => {
-    const service = new KeyApiService({ says: 'negative' });
-    const keyApi = service.client();
-    service.override = ({ path }) => (path === ACCOUNT ? page(500) : undefined);
-    for (let n = 0; n < 12; n++) {
-      expect((await visit(keyApi, guess(n))).error).toMatchObject({ code: 'service_unavailable' });
-    }
+    const keyApi = serviceWithoutAccount();
+    expect((await visit(keyApi, guess(0))).error).toMatchObject({ code: 'service_unavailable' });
+    for (let n = 1; n < 12; n++) expect((await visit(keyApi, guess(n))).error).toBeDefined();
   });
 
   it('lets no made-up code in where the service limits all requests, for however long', async () => {
@@ -71,6 +75,7 @@ describe('an answer that is neither yes nor no', () => {
   it.each<[string, () => KeyApi, string]>([
     ['words about the code', () => serviceThat(() => json(refusal('No'))), 'too_many_attempts'],
     ['a 500 for the code', () => serviceThat(() => page(500)), 'too_many_attempts'],
+    ['a no, where the key cannot be checked', () => serviceWithoutAccount(), 'too_many_attempts'],
     ['a 429', () => serviceThat(() => page(429)), 'service_unavailable'],
     ['an outage', () => keyApiOn({ says: 'outage' }).keyApi, 'service_unavailable'],
   ])('is a failed attempt if it is about the code: after %s', async (_what, open, second) => {
