@@ -10,9 +10,9 @@ import {
 import { type Html, html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
 import { contextOf, varyOn } from './context.js';
-import { pathOption, redirectToLogin, withoutLoginPath } from './login.js';
+import { isCallback, pathOption, redirectToLogin, withoutLoginPath } from './login.js';
 import { onceNext } from './middleware.js';
-import { loggedPath, pathOf, prefersHtml, refuseWith } from './plain-http.js';
+import { loggedPath, prefersHtml, refuseWith } from './plain-http.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
@@ -32,7 +32,7 @@ export interface ErrorHandlerOptions {
   /**
    * Logs an error of status 500 and above, in one line: the request's method and path (without the query), the status,
    * the code, the message for the operator, and the command that prints more. `error` is given only where it is no
-   * {@link MarketgateError}: a session that could not be saved before a redirect. It can be async. Default
+   * {@link MarketgateError}: a session that cannot be written before a redirect. It can be async. Default
    * `console.error`, also when it fails; `false` for no log.
    */
   log?: ((line: string, error?: unknown) => unknown) | false | undefined;
@@ -120,7 +120,9 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
     try {
       if (loginPath && (await redirectToLogin(error, loginPath, req, res))) return;
     } catch (unsaved) {
-      void report(req, 'the session could not be saved before the redirect to the login', unsaved);
+      const what = 'the page that needs the login could not be saved';
+      if (isMarketgateError(unsaved)) void report(req, `${what}: ${unsaved.message}`);
+      else void report(req, what, unsaved);
     }
     // The app can have responded while the session was saved.
     if (res.headersSent) return;
@@ -170,7 +172,7 @@ function nextStep(
   // The strategy can have replaced the problem's own status.
   const { status } = ERROR_CODES[code];
   // A callback that is opened again would find its auth_key used.
-  if (loginPath && (status === 401 || /[?&]auth_key=/.test(pathOf(req)))) {
+  if (loginPath && (status === 401 || isCallback(req))) {
     return html`<p><a href="${loginPath}">Log in</a></p>`;
   }
   // The visitor has sent a code with a form, and can correct it.

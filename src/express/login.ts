@@ -201,6 +201,10 @@ const guard = (loginPath: string | undefined, run: (call: Call) => Promise<void>
     }
   });
 
+/** Whether this is the callback of a login, or "Continue": no page to go back to after the next login. */
+export const isCallback = (req: IncomingMessage): boolean =>
+  /[?&](auth_key\b|confirm=[\w-]{22}(&|$))/.test(pathOf(req));
+
 /**
  * Redirects a navigation to the login if the error asks for one, and afterwards back to its page.
  *
@@ -216,7 +220,7 @@ export async function redirectToLogin(
   const needsLogin = code === 'login_required' || code === 'access_token_expired';
   // On the login path itself, the redirect would loop.
   const isLoginPath = pathOf(req).split('?')[0] === loginPath.split('?')[0];
-  if (!needsLogin || isLoginPath || !isNavigation(req)) return false;
+  if (!needsLogin || isLoginPath || isCallback(req) || !isNavigation(req)) return false;
   await saveReturnTo(req, res);
   noStore(res);
   redirect(res, loginPath);

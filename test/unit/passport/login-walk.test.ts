@@ -1,7 +1,14 @@
 import session from 'express-session';
-import { errorHandler, MarketplaceStrategy, MemoryTokenStore, returnTo } from 'marketgate';
+import {
+  errorHandler,
+  MarketgateError,
+  MarketplaceStrategy,
+  MemoryTokenStore,
+  requireLogin,
+  returnTo,
+} from 'marketgate';
 import { Passport } from 'passport';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { openShop } from '../../support/shop.js';
@@ -49,5 +56,33 @@ it.each(expressVersions)(
     expect((await new Browser().open(callback)).status).toBe(403);
     expect(JSON.parse((await browser.open(callback)).text)).toEqual({ user: { id: MIRA } });
     expect(asked('/api/authorize')).toBe(1);
+  },
+);
+
+it.each(expressVersions)(
+  'a login on %s whose token is refused ends in a page, and the next one goes where the visitor wanted',
+  async (_version, express) => {
+    const { loginApi, serve } = await openShop();
+    const passport = new Passport();
+    passport.serializeUser((user, done) => done(null, user));
+    passport.deserializeUser((user: Express.User, done) => done(null, user));
+    passport.use(new MarketplaceStrategy({ loginApi }, ({ profile }) => ({ id: profile.id })));
+    const app = express();
+    app.use(session({ secret: longSecret(), resave: false, saveUninitialized: false }));
+    app.use(passport.session());
+    const login = passport.authenticate('marketplace', { failWithError: true });
+    app.get('/login', login);
+    app.get('/callback', login, (req, res) => res.redirect(returnTo(req) ?? '/'));
+    app.get('/account', requireLogin(), (req, res) => void res.json(req.user));
+    app.use(errorHandler({ loginPath: '/login' }));
+    const origin = await serve(app);
+
+    const browser = new Browser();
+    const refused = new MarketgateError('access_token_expired', 'refused');
+    vi.spyOn(loginApi, 'getUser').mockRejectedValueOnce(refused);
+    const page = await browser.open(await browser.logInUpToCallback(`${origin}/account`, MIRA));
+    expect([page.status, page.text]).toEqual([401, expect.stringContaining('href="/login"')]);
+    const visit = await browser.open(await browser.logInUpToCallback(`${origin}/login`, MIRA));
+    expect([visit.url, visit.text]).toEqual([`${origin}/account`, `{"id":"${MIRA}"}`]);
   },
 );
