@@ -151,7 +151,7 @@ export class SharedTier {
       const release = await store.lock(name, this.longestWait);
       return release === undefined ? false : release;
     };
-    const lock = await this.#store.call(take, (late) => late && late());
+    const lock = await this.#store.call(take, (late) => (late ? late() : undefined));
     if (typeof lock === 'function')
       return () => void withTimeout(this.#deadline, lock).catch(() => {});
     return lock === false ? false : undefined;

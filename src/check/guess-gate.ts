@@ -142,7 +142,8 @@ export class GuessGate {
     for (const counter of this.#countersFor(client)) {
       const count = await consume(counter);
       if (count === undefined) continue;
-      counters.push(counter);
+      // Some limiters remember who is over the limit, and refuse without counting.
+      if (count.consumedPoints > 0) counters.push(counter);
       if (counter.key === client) hasOthers ||= count.consumedPoints > 1;
       if (count.isOver && (counter.key === client || hasOthers)) return { counters, over: count };
     }

@@ -1,6 +1,5 @@
 import type { Request } from 'express';
-import { NoAnswer, withTimeout } from '../deadline.js';
-import { asError, MarketgateError } from '../errors.js';
+import { callStore } from '../stores/store-guard.js';
 import { handleThrown, responseOf } from './plain-http.js';
 
 /** A session. Its methods take a callback (express-session) or return a promise (iron-session). */
@@ -40,31 +39,21 @@ export const idOfUser =
  * Calls a method of the session, if it has it. A session is saved before a redirect, because a save at the end of
  * the response can come after the browser's next request.
  *
- * @throws MarketgateError `store_unavailable` when it does not answer.
+ * @throws MarketgateError `store_unavailable` when it fails or does not answer. The error of a session store can contain
+ * the whole session, with a token that waits for "Continue".
  */
 export async function callSession(session: Session, method: 'save' | 'regenerate'): Promise<void> {
   if (typeof session[method] !== 'function') return;
-  try {
-    await withTimeout(
-      SESSION_TIMEOUT,
-      () =>
-        new Promise<void>((resolve, reject) => {
-          const returned = session[method]?.((error) => (error ? reject(error) : resolve())) as
-            | { then?: unknown }
-            | undefined;
-          // Any thenable, because some libraries have their own promises.
-          if (typeof returned?.then === 'function')
-            Promise.resolve(returned).then(() => resolve(), reject);
-        }),
-    );
-  } catch (error) {
-    // A rejection with nothing would look like success to a callback.
-    if (!(error instanceof NoAnswer)) throw asError(error);
-    throw new MarketgateError(
-      'store_unavailable',
-      `session.${method} ${error.message}; look at the store of the sessions`,
-    );
-  }
+  const call = () =>
+    new Promise<void>((resolve, reject) => {
+      const returned = session[method]?.((error) => (error ? reject(error) : resolve())) as
+        | { then?: unknown }
+        | undefined;
+      // Any thenable, because some libraries have their own promises.
+      if (typeof returned?.then === 'function')
+        Promise.resolve(returned).then(() => resolve(), reject);
+    });
+  await callStore(`session.${method}`, call, SESSION_TIMEOUT);
 }
 
 /** Whether `req.session` can be assigned. Koa's is a getter and setter. */
@@ -127,6 +116,11 @@ function replaceSession(req: Request): () => void {
   const derivedFrom = (real: Session): Session =>
     Object.create(real, {
       regenerate: methodOf(req, async () => {
+        // Passport takes what is in here along (`keepSessionInfo`), also where the real session is emptied in place.
+        const kept: Session = Object(sessionOf(req));
+        for (const [key, value] of Object.entries(real)) {
+          if (!Object.hasOwn(kept, key)) kept[key] = value;
+        }
         setSession(real);
         if (typeof real.regenerate === 'function') await callSession(real, 'regenerate');
         else for (const key of Object.keys(real)) delete real[key];

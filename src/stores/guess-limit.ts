@@ -45,7 +45,10 @@ export interface AttemptLimiter {
 
 /** A limit that counts outside of the guard: in another process's reach, or for several clients of the service. */
 export interface GuessLimit extends Pick<GuessLimitOptions, 'total' | 'keyGenerator'> {
-  /** Counts the failed attempts of each client, by client key. */
+  /**
+   * Counts the failed attempts of each client, by client key. Without `inMemoryBlockOnConsumed`: what that blocks stays
+   * blocked, also when the code was valid and the attempt is given back.
+   */
   readonly limiter: AttemptLimiter;
   /** Counts those of all clients together, under one key. Default: each process counts for itself. */
   readonly totalLimiter?: AttemptLimiter | undefined;

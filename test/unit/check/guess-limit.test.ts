@@ -176,6 +176,13 @@ describe('a limiter of the app', () => {
     expect(await asked).toBe('valid');
   });
 
+  it('that refuses without counting is given nothing back', async () => {
+    const reward = vi.fn(async () => {});
+    const blocked = () => Promise.reject({ consumedPoints: 0, msBeforeNext: 1000 });
+    expect(await checkWithin(limiterThat(blocked, reward))()).toEqual(TOO_MANY);
+    expect(reward).not.toHaveBeenCalled();
+  });
+
   it('that counts too late gives that back: the process has counted', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
     const reward = vi.fn(async () => {});

@@ -188,17 +188,24 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     expect(failed).toHaveBeenCalledExactlyOnceWith(new Error('template'));
   });
 
-  it('logs why the page of a visitor who must log in could not be saved, with its stack', async () => {
+  it.each<[string, object, unknown[]]>([
+    [
+      'by the store of the sessions',
+      { save: async () => Promise.reject(new Error('full')) },
+      [expect.stringMatching(/^marketgate: GET \/ .*session\.save failed/)],
+    ],
+    [
+      'by another error, with its stack',
+      Object.freeze({}),
+      [expect.stringMatching(/^marketgate: GET \/ .*saved$/), expect.any(TypeError)],
+    ],
+  ])('logs why the page that needs a login could not be saved: %s', async (_by, session, line) => {
     const log = vi.fn();
-    const full = new Error('full');
-    const session = { save: async () => Promise.reject(full) };
     const app = express();
     app.use((req, _res, next) => next(void Object.assign(req, { session })));
     app.use(appThat(failure('login_required'), { log, loginPath: '/login' }));
     await request(app).get('/').set('accept', BROWSER).expect(401);
-    expect(log.mock.calls).toEqual([
-      [expect.stringMatching(/^marketgate: GET \/ .*session/), full],
-    ]);
+    expect(log.mock.calls).toEqual([line]);
   });
 
   it('leaves other errors to the app, and does not respond twice', async () => {

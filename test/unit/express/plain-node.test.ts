@@ -160,5 +160,5 @@ it('a session that rejects with nothing opens no route', async () => {
     (req, res, next) => login(Object.assign(req, { session }), res, next),
     (_req, res) => res.end('in'),
   );
-  expect((await visit(BROWSER)).status).toBe(500);
+  expect((await visit(BROWSER)).status).toBe(503);
 });

@@ -88,10 +88,16 @@ async function open(
   const origin = await listen((req, res) => {
     const answer = (error?: unknown) => {
       const { user } = req as { user?: unknown };
-      res.end(JSON.stringify({ user, to: returnTo(req), error: error && String(error) }));
+      const { redeemed } = (req as { session?: Data }).session ?? {};
+      const body = { user, to: returnTo(req), redeemed, error: error && String(error) };
+      res.end(JSON.stringify(body));
     };
     const run = req.url === '/account' ? passport.session() : authenticate;
-    const next = () => run(req as never, res as never, answer);
+    const next = () => {
+      if (req.url === '/login?redeemed')
+        (req as never as { session: Data }).session.redeemed = true;
+      run(req as never, res as never, answer);
+    };
     if (use) use(req, res, next);
     else next();
   });
@@ -118,6 +124,23 @@ it.each<[string, () => Use, AuthenticateOptions]>([
   expect((await ask('/account')).body).toEqual({ user: { id: '77' } });
   expect(exchanged).toEqual(['k1']);
 });
+
+it.each<[string, () => Use]>([
+  ['express-session', expressSession],
+  ['one like iron-session', ironSession],
+  ['one whose methods return promises', withPromises],
+])(
+  'a login takes along what was in the session only with keepSessionInfo: %s',
+  async (_name, makeSession) => {
+    for (const keepSessionInfo of [true, false]) {
+      const { ask } = await open(makeSession(), { keepSessionInfo });
+      await ask('/login?redeemed');
+      await ask('/callback?auth_key=k1');
+      const kept = keepSessionInfo && { redeemed: true };
+      expect((await ask('/account')).body).toEqual({ user: { id: '77' }, ...kept });
+    }
+  },
+);
 
 const inCookie: OpenLogin = { where: 'cookie' };
 

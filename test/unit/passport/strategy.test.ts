@@ -8,6 +8,7 @@ import {
 } from 'marketgate';
 import OAuth2Strategy from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
+import { everythingOf } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import {
   cookieBrowser,
@@ -51,10 +52,16 @@ describe('the start of a login', () => {
     expect(String(outcome?.[1])).toContain('express-session');
   });
 
-  it('is an error when the session cannot be saved', async () => {
-    const session = { save: (done: (e: Error) => void) => done(new Error('disk full')) };
-    const { recorded } = await openLogin().start({}, { session });
-    expect(recorded).toEqual([['error', new Error('disk full')]]);
+  it('is an error when the session cannot be saved, without what the store says: that can quote the session', async () => {
+    const full = Object.assign(new Error('secret'), { code: 'ENOSPC', command: ['secret'] });
+    const session = { save: (done: (e: Error) => void) => done(full) };
+    const { outcome } = await openLogin().start({}, { session });
+    const message = expect.stringMatching(/^session.save failed \(Error, ENOSPC\); look at/);
+    expect(outcome).toEqual([
+      'error',
+      expect.objectContaining({ code: 'store_unavailable', message }),
+    ]);
+    expect(everythingOf(outcome?.[1])).not.toContain('secret');
   });
 });
 
