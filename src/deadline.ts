@@ -100,6 +100,7 @@ export class NoAnswer extends Error {}
 
 /**
  * Runs `work`, and waits for it within the limit. Rejects with {@link NoAnswer}, or with what `work` rejects with.
+ * @param milliseconds can be infinite.
  * @param undo gets a result that comes later, which nobody waits for any more.
  */
 export async function withTimeout<T>(
@@ -107,6 +108,7 @@ export async function withTimeout<T>(
   work: () => T | Promise<T>,
   undo?: (result: T) => unknown,
 ): Promise<T> {
+  if (milliseconds === Number.POSITIVE_INFINITY) return work();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   const result = Promise.resolve(work());

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { MAX_TIMER_DELAY, withTimeout } from '../deadline.js';
+import { MAX_TIMER_DELAY, NoAnswer, withTimeout } from '../deadline.js';
 import { reportDrift, warnOnce } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { isServing } from '../http/http-client.js';
@@ -25,11 +25,13 @@ interface Counter {
   readonly limiter: AttemptLimiter;
   readonly key: string;
   readonly most: number;
+  /** Whether it has counted, which it can do when nobody waits for it any more. */
+  isCounted?: Promise<boolean>;
 }
 
 /** The key of all clients together. */
 const EVERYBODY = 'all';
-/** Milliseconds that a limiter of the app can take. That of Redis has a shorter limit of its own. */
+/** Milliseconds that a limiter can take, unless it names a shorter time. */
 const LIMITER_TIMEOUT = 2000;
 /** Milliseconds after which a limiter fails again. One slow reply at the start is no news. */
 const AGAIN = 1000;
@@ -100,7 +102,7 @@ export class GuessGate {
   /**
    * Counts an attempt. Over the limit, it waits while others of the client are in flight here, because they can still be
    * given back.
-   * @returns what has counted it.
+   * @returns what was to count it.
    */
   async #enter(client: string): Promise<Counter[]> {
     const state = this.attempts.clients.get(client) ?? { active: 0, waiting: [] };
@@ -133,17 +135,16 @@ export class GuessGate {
 
   /**
    * Counts an attempt everywhere, or until a count is over its limit.
-   * @returns what has counted it, and the count that is over its limit.
+   * @returns what was to count it, and the count that is over its limit.
    */
   async #count(client: string): Promise<{ counters: Counter[]; over?: AttemptCount }> {
     const counters: Counter[] = [];
     /** Whether the client has other attempts, failed or in flight. Only for them is there a limit of all clients. */
     let hasOthers = false;
     for (const counter of this.#countersFor(client)) {
+      counters.push(counter);
       const count = await consume(counter);
       if (count === undefined) continue;
-      // Some limiters remember who is over the limit, and refuse without counting.
-      if (count.consumedPoints > 0) counters.push(counter);
       if (counter.key === client) hasOthers ||= count.consumedPoints > 1;
       if (count.isOver && (counter.key === client || hasOthers)) return { counters, over: count };
     }
@@ -169,11 +170,10 @@ export class GuessGate {
 }
 
 /** Counts in one limiter. `undefined` when it fails: the process has counted, and no customer is refused. */
-async function consume({
-  limiter,
-  key,
-  most,
-}: Counter): Promise<(AttemptCount & { isOver: boolean }) | undefined> {
+async function consume(
+  counter: Counter,
+): Promise<(AttemptCount & { isOver: boolean }) | undefined> {
+  const { limiter, key, most } = counter;
   const count = async () => {
     try {
       const { consumedPoints, msBeforeNext } = await limiter.consume(key);
@@ -184,17 +184,27 @@ async function consume({
       return { consumedPoints, msBeforeNext, isOver: true };
     }
   };
+  const counting = count();
+  // Some limiters remember who is over the limit, and refuse without counting.
+  const isCounted = ({ consumedPoints }: AttemptCount): boolean => consumedPoints > 0;
+  counter.isCounted = counting.then(isCounted, () => false);
   try {
-    // Nobody would give back what it counts too late.
-    return await withTimeout(LIMITER_TIMEOUT, count, () => limiter.reward(key));
+    return await withTimeout(timeoutOf(limiter), () => counting);
   } catch (error) {
     return void reportFailure(limiter, error as Error);
   }
 }
 
+const timeoutOf = ({ timeout = LIMITER_TIMEOUT }: AttemptLimiter): number => timeout;
+
+/** Gives an attempt back, also where it is counted later. Nobody waits for that for long. */
 const giveBack = (counters: readonly Counter[]): Promise<unknown> =>
   Promise.allSettled(
-    counters.map(({ limiter, key }) => withTimeout(LIMITER_TIMEOUT, () => limiter.reward(key))),
+    counters.map(({ limiter, key, isCounted }) =>
+      withTimeout(timeoutOf(limiter), async () => {
+        if (await isCounted) await limiter.reward(key);
+      }),
+    ),
   );
 
 /** When each limiter failed first. */
@@ -212,7 +222,8 @@ function reportFailure(limiter: AttemptLimiter, error: Error): void {
   firstFailures.set(limiter, first);
   if (now - first < AGAIN) return;
   // A message of another library can contain the client.
-  const why = isMarketgateError(error) ? `; last failure: ${error.message.split(';')[0]}` : '';
+  const isOurs = isMarketgateError(error) || error instanceof NoAnswer;
+  const why = isOurs ? `; last failure: ${error.message.split(';')[0]}` : '';
   warnOnce('MARKETGATE_GUESSES_NOT_SHARED', why);
 }
 

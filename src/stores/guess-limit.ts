@@ -37,6 +37,8 @@ export interface AttemptCount {
 
 /** Counts attempts by key: a limiter of `rate-limiter-flexible`, as far as it is used here. */
 export interface AttemptLimiter {
+  /** Milliseconds that a guard waits for it, at most. Default 2,000. */
+  readonly timeout?: number | undefined;
   /** Counts one attempt. Rejects with an {@link AttemptCount} over the limit, and with an `Error` on failure. */
   consume(key: string): Promise<AttemptCount>;
   /** Takes one attempt off the count. */

@@ -49,13 +49,14 @@ export class RedisConnection {
   /**
    * @param method - for the error, as in "get".
    * @param work - sends the commands.
-   * @param undo - gets a reply that comes after the deadline: Redis has done then what nobody waits for any more.
+   * @param options - `deadline` of the reply, in milliseconds. `undo` gets a reply that comes after it: Redis has done
+   * then what nobody waits for any more.
    * @throws MarketgateError `store_unavailable`.
    */
   call<T>(
     method: string,
     work: (redis: RedisCommands) => Promise<T>,
-    undo?: (reply: T) => unknown,
+    { deadline = this.timeout, undo }: { deadline?: number; undo?: (reply: T) => unknown } = {},
   ): Promise<T> {
     const { commands } = this;
     const endsAt = performance.now() + this.timeout;
@@ -68,6 +69,6 @@ export class RedisConnection {
       }
       return work(commands);
     };
-    return callStore(`${this.owner}.${method}`, send, this.timeout, undo);
+    return callStore(`${this.owner}.${method}`, send, deadline, undo);
   }
 }

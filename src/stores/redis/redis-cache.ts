@@ -89,7 +89,9 @@ export class RedisCache implements SharedCache {
     const release = async () => {
       await this.#redis.call('unlock', (redis) => redis.run(UNLOCK, name, [lockId]));
     };
-    const reply = this.#redis.call('lock', ({ set }) => set(name, lockId, life, true), release);
+    const reply = this.#redis.call('lock', ({ set }) => set(name, lockId, life, true), {
+      undo: release,
+    });
     return (await reply) === 'OK' ? release : undefined;
   }
 

@@ -40,9 +40,9 @@ class RedisLimiter implements AttemptLimiter {
   ) {}
 
   async consume(key: string): Promise<AttemptCount> {
-    // Where Redis counts too late, the process has counted, and would not give it back here.
-    const undo = () => this.reward(key);
-    const reply = await this.#run('consume', CONSUME, key, [String(this.windowMs)], undo);
+    const args = [String(this.windowMs)];
+    // Without a deadline: the guard has one, and must know what is counted after it.
+    const reply = await this.#run('consume', CONSUME, key, args, Number.POSITIVE_INFINITY);
     // A client can be set to reply with numbers as text.
     const [count, left] = reply as [unknown, unknown];
     const counted = { consumedPoints: Number(count), msBeforeNext: Number(left) };
@@ -54,11 +54,15 @@ class RedisLimiter implements AttemptLimiter {
     await this.#run('reward', REWARD, key, []);
   }
 
-  #run(method: string, script: string, client: string, args: string[], undo?: () => unknown) {
+  get timeout(): number {
+    return this.redis.timeout;
+  }
+
+  #run(method: string, script: string, client: string, args: string[], deadline?: number) {
     // Windows of different length are counted separately, because a key has one lifetime only.
     const name = `${this.kind}:${this.windowMs}:${hash('sha256', client, 'base64url').slice(0, 22)}`;
     const row = this.redis.prefix + name;
-    return this.redis.call(method, (redis) => redis.run(script, row, args), undo);
+    return this.redis.call(method, (redis) => redis.run(script, row, args), { deadline });
   }
 }
 

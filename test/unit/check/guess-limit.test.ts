@@ -183,26 +183,30 @@ describe('a limiter of the app', () => {
     expect(reward).not.toHaveBeenCalled();
   });
 
-  it('that counts too late gives that back: the process has counted', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
-    const reward = vi.fn(async () => {});
-    const late = [
-      { resolve: { consumedPoints: 1, msBeforeNext: 1 } },
-      { reject: { consumedPoints: 3, msBeforeNext: 1 } },
-    ];
-    for (const [n, { resolve, reject }] of late.entries()) {
-      const counted = deferred<AttemptCount>();
-      const asked = checkWithin(limiterThat(() => counted.promise, reward))(purchase);
-      await vi.advanceTimersByTimeAsync(2000);
-      expect(await asked).toBe('valid');
-      await settle();
-      expect(reward).toHaveBeenCalledTimes(n);
-      if (resolve) counted.resolve(resolve);
-      else counted.reject(reject);
-      await settle();
-      expect(reward).toHaveBeenCalledTimes(n + 1);
-    }
-  });
+  it.each([
+    ['a valid code', purchase, 1],
+    ['a wrong code', null, 0],
+  ])(
+    'that counts too late gives that back, unless the attempt has failed: %s',
+    async (_what, answer, times) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+      const within = Promise.resolve({ consumedPoints: 1, msBeforeNext: 1 });
+      const over = Promise.reject({ consumedPoints: 3, msBeforeNext: 1 });
+      over.catch(() => {});
+      for (const count of [within, over]) {
+        const reward = vi.fn(async () => {});
+        const counted = deferred<AttemptCount>();
+        const asked = checkWithin(limiterThat(() => counted.promise, reward))(answer);
+        await vi.advanceTimersByTimeAsync(2000);
+        expect(await asked).toBe(answer ? 'valid' : 'invalid');
+        await vi.advanceTimersByTimeAsync(5000);
+        expect(reward).not.toHaveBeenCalled();
+        counted.resolve(count as never);
+        await settle();
+        expect(reward).toHaveBeenCalledTimes(times);
+      }
+    },
+  );
 
   it('that fails is reported, and warned about once, when it fails again', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
