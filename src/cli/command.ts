@@ -5,8 +5,7 @@ import { CommandError, table } from './io.js';
 export interface Flag {
   /** What its value is, as help says it; without one, the flag takes none. */
   readonly value?: string;
-  /** Without it, help does not list the flag. */
-  readonly about?: string;
+  readonly about: string;
   /** Whether it can be given several times. */
   readonly isList?: boolean;
 }
@@ -78,9 +77,10 @@ export function helpOf(name: string, commands: Commands): string {
     return words.length === depth && (depth === 1 || words[0] === name);
   });
   const { about, takes = '', flags = {}, more = '' }: Partial<Command> = commands[name] ?? {};
-  const rows = Object.entries(flags).flatMap(([flag, { value = '', about: text }]) =>
-    text === undefined ? [] : [[`  --${flag} ${value}`, text]],
-  );
+  const rows = Object.entries(flags).map(([flag, { value = '', about: text }]) => [
+    `  --${flag} ${value}`,
+    text,
+  ]);
   const usage = ['marketgate', name, takes, rows.length > 0 && '[flags]'].filter(Boolean).join(' ');
   const list = (title: string, entries: string[][]) =>
     entries.length > 0 && `${styleText('bold', title)}\n${table(entries)}`;

@@ -53,7 +53,9 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   if (authUrl || appId || appSecret) await run(loginChecks(settings));
   else report('login', 'skipped', 'not set up: fine for a site without login');
   if (!redisUrl) report('redis', 'skipped', 'not set up: fine for one process');
-  else await run({ redis: () => checkRedis(redisUrl, settings.timeout) });
+  else if ((await loadRedis()) === undefined) {
+    report('redis', 'skipped', 'only the package redis could ask it, which is not installed');
+  } else await run({ redis: () => checkRedis(redisUrl, settings.timeout) });
 
   const isOk = findings.every(({ status }) => status === 'ok' || status === 'skipped');
   if (json) io.out(printableJson({ ok: isOk, findings }));
@@ -140,19 +142,21 @@ async function checkAddress(setting: 'baseUrl' | 'authUrl', settings: Settings):
   return `${host} answers (HTTP ${head.status})`;
 }
 
-/** Redis answers. The package redis is asked for it, which apps with another client lack. */
+/** The package redis, which apps with another client lack. */
+const loadRedis = () => import('redis').catch(() => undefined);
+
+/** Redis answers. */
 async function checkRedis(url: string, timeout: number): Promise<string> {
   const host = URL.canParse(url) && new URL(url).host;
   if (!host || !/^rediss?:/.test(url)) {
     throw new CommandError(`${VARIABLES.redisUrl} must be a redis: or rediss: URL`);
   }
-  const redis = await import('redis').catch(() => undefined);
-  if (redis === undefined) return 'not checked: that takes the package redis';
   const limit = Math.min(timeout, 3000);
   const socket = { connectTimeout: limit, socketTimeout: limit, reconnectStrategy: false } as const;
-  let client: ReturnType<typeof redis.createClient> | undefined;
+  let client: ReturnType<typeof import('redis').createClient> | undefined;
   try {
-    client = redis.createClient({ url, socket });
+    const { createClient } = await import('redis');
+    client = createClient({ url, socket });
     client.on('error', () => undefined);
     await client.connect();
     await client.ping();

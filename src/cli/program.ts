@@ -8,14 +8,17 @@ import { sandboxCommands } from './sandbox.js';
 import { inVariables, readSettings, type SettingFlags, VARIABLES } from './settings.js';
 import { verify } from './verify.js';
 
-const SETTING_FLAGS: Readonly<Record<string, Flag>> = {
+const KEY_API_FLAGS: Readonly<Record<string, Flag>> = {
   env: { value: '<path>', about: 'a file with these variables (default: ./.env where it exists)' },
   'base-url': { value: '<url>', about: `instead of ${VARIABLES.baseUrl}` },
-  'auth-url': { value: '<url>', about: `instead of ${VARIABLES.authUrl}` },
-  'app-id': { value: '<id>', about: `instead of ${VARIABLES.appId}` },
   'allow-insecure': { about: 'permit plain http to other machines' },
   timeout: { value: '<ms>', about: 'milliseconds that one answer may take (default: 10000)' },
   json: { about: 'print JSON' },
+};
+
+const LOGIN_FLAGS: Readonly<Record<string, Flag>> = {
+  'auth-url': { value: '<url>', about: `instead of ${VARIABLES.authUrl}` },
+  'app-id': { value: '<id>', about: `instead of ${VARIABLES.appId}` },
 };
 
 const MORE = `Settings come from flags, from the environment, or from ./.env:
@@ -31,14 +34,14 @@ export async function run(args: readonly string[], options: RunOptions): Promise
     doctor: {
       about:
         'check addresses, clock, key, items, login, app and Redis, one by one; exit code 0: all well, 1: something is wrong or unknown',
-      flags: SETTING_FLAGS,
+      flags: { ...KEY_API_FLAGS, ...LOGIN_FLAGS },
       run: ({ json, ...flags }) =>
         doctor(readSettings(flags as SettingFlags, options), json === true, io),
     },
     verify: {
       about: 'ask the service about a purchase code; exit code 0: valid, 1: not valid, 2: unknown',
       takes: '<code>',
-      flags: SETTING_FLAGS,
+      flags: KEY_API_FLAGS,
       more: '- in place of the code reads it from stdin.',
       run: ({ json, ...flags }, [code = '']) =>
         verify(code, readSettings(flags as SettingFlags, options), json === true, io),
@@ -65,8 +68,9 @@ export async function run(args: readonly string[], options: RunOptions): Promise
     }
     const name = first === 'sandbox' && /^[a-z]/.test(second) ? `${first} ${second}` : first;
     if (!Object.hasOwn(commands, name)) {
+      const list = name === first ? help : helpOf(first, commands);
       throw new CommandError(
-        `${help}\n\nThere is no command of this name; the commands are above.`,
+        `${list}\n\nThere is no command of this name; the commands are above.`,
       );
     }
     const rest = args.slice(name.split(' ').length);

@@ -8,8 +8,8 @@ import { CommandError, printable, printableJson, type RunOptions, readFile, tabl
 import { readSettings } from './settings.js';
 
 export const DEFAULT_URL = 'http://127.0.0.1:4000';
-export const SWITCH =
-  'name, name=value, or several separated by commas; name@/api/items/all for one endpoint alone';
+/** Where `marketgate` is installed in an app, as the README does it, only npx finds it. */
+export const SELF = 'npx marketgate';
 const TIMEOUT = 5000;
 
 /** `marketgate sandbox NAME`, for every action of a sandbox that runs. */
@@ -27,7 +27,7 @@ export function controlCommands(options: RunOptions): Commands {
     takes: takesOf(name, action),
     flags,
     more:
-      action.fields.length > 0
+      action.fields.length > 0 && !Object.hasOwn(OWN_ARGUMENTS, name)
         ? `Fields, in this order or by name: ${action.fields.join(', ')}`
         : '',
     async run(values, given) {
@@ -54,10 +54,16 @@ export function controlCommands(options: RunOptions): Commands {
   };
 }
 
+/** The actions that take something else than their fields. */
+const OWN_ARGUMENTS: Readonly<Record<string, string>> = {
+  set: '<switch...>',
+  reset: '[name...]',
+  restore: '<file>',
+};
+
 function takesOf(name: string, { fields }: Action): string {
-  if (name === 'set') return '<switch...>';
-  if (name === 'reset') return '[name...]';
-  if (name === 'restore') return '<file>';
+  const own = OWN_ARGUMENTS[name];
+  if (own !== undefined) return own;
   const required = fields.filter((field) => !field.endsWith('?')).map((field) => `<${field}>`);
   return [...required, fields.length > required.length && '[field=value...]']
     .filter(Boolean)
@@ -73,10 +79,12 @@ function fieldsOf(name: string, { fields }: Action, given: readonly string[]): o
   const found: Record<string, string> = {};
   for (const text of given) {
     const [, named = '', value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
-    const isNamed = names.includes(named);
-    const field = isNamed ? named : names.find((each) => found[each] === undefined);
-    if (field === undefined) throw new CommandError(`${name}: its fields are ${fields.join(', ')}`);
-    found[field] = isNamed ? value : text;
+    const field = named || names.find((each) => found[each] === undefined);
+    if (field === undefined || !names.includes(field)) {
+      const problem = named && `there is no field "${named}"; `;
+      throw new CommandError(`${name}: ${problem}its fields are ${fields.join(', ')}`);
+    }
+    found[field] = named ? value : text;
   }
   return found;
 }
@@ -90,7 +98,7 @@ function urlOf({ url }: Values, options: RunOptions): string {
 /** Asks a running sandbox for an action. @throws CommandError with exit code 1 where none answers. */
 async function ask(origin: string, name: string, fields: object): Promise<unknown> {
   const noSandbox = (problem: string) => {
-    const advice = 'start one with "marketgate sandbox", or name its address with --url';
+    const advice = `start one with "${SELF} sandbox", or name its address with --url`;
     return new CommandError(`no sandbox at ${origin}: ${problem}; ${advice}`, 1);
   };
   const response = await fetch(`${origin}/sandbox/api/${name}`, {

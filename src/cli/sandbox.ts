@@ -5,7 +5,7 @@ import { isLoopback } from '../http/client-options.js';
 import type { FaultScope, Sandbox } from '../sandbox/index.js';
 import type { Commands } from './command.js';
 import { CommandError, type Io, printable, type RunOptions, readFile, table } from './io.js';
-import { DEFAULT_URL, readSwitches, SWITCH } from './running-sandbox.js';
+import { DEFAULT_URL, readSwitches, SELF } from './running-sandbox.js';
 import { VARIABLES } from './settings.js';
 
 const DEFAULT_REDIRECT = 'http://localhost:3000/callback';
@@ -18,6 +18,8 @@ const MORE = `Examples:
   marketgate sandbox renew CODE                            so do all commands that are listed above
 
 "marketgate sandbox switches" lists what --dialect and --fault take.`;
+
+const SWITCH = 'name, name=value, or several separated by commas';
 
 type Flags = { readonly deterministic?: boolean } & Partial<
   Record<'port' | 'host' | 'redirectUrl' | 'saveEnv' | 'state' | 'seed', string> &
@@ -40,7 +42,11 @@ export const sandboxCommands = (options: RunOptions): Commands => ({
       state: { value: '<file>', about: 'keep purchases, keys, users and switches in this file' },
       deterministic: { about: 'make the same keys, tokens and codes in every run' },
       dialect: { value: '<switch>', about: `how deployments differ: ${SWITCH}`, isList: true },
-      fault: { value: '<switch>', about: `what goes wrong: ${SWITCH}`, isList: true },
+      fault: {
+        value: '<switch>',
+        about: `what goes wrong: ${SWITCH}; name@/api/items/all for one endpoint alone`,
+        isList: true,
+      },
       'console-host': { value: '<name>', about: 'may open the console, too', isList: true },
     },
     more: MORE,
@@ -129,12 +135,12 @@ ${table(codes)}`);
   const [[code = 'CODE'] = []] = codes;
   const next = [
     ...(envFile === undefined
-      ? [['  give your app these settings', 'marketgate sandbox --save-env .env']]
+      ? [['  give your app these settings', `${SELF} sandbox --save-env .env`]]
       : []),
     ['  redeem a code in your app', code],
-    ['  refund it', `marketgate sandbox refund ${code}${url}`],
-    ['  let the service fail', `marketgate sandbox set errorRate=1${url}`],
-    ['  take back what fails', `marketgate sandbox reset${url}`],
+    ['  refund it', `${SELF} sandbox refund ${code}${url}`],
+    ['  let the service fail', `${SELF} sandbox set errorRate=1${url}`],
+    ['  take back what fails', `${SELF} sandbox reset${url}`],
   ];
   io.out(`
 ${styleText('bold', 'Next, in another terminal')}

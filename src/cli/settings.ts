@@ -16,13 +16,17 @@ export const VARIABLES = {
 
 type Name = keyof typeof VARIABLES;
 
-/** A message of a client that names the variables and flags of the command line in place of the client's options. */
+/** A message that names the variables and flags of the command line in place of the options of a client or a sandbox. */
 export const inVariables = (message: string): string =>
   message
     .replace(/(?:\w+: option )?"(\w+)"/g, (found, name: string) =>
       Object.hasOwn(VARIABLES, name) ? VARIABLES[name as Name] : found,
     )
-    .replace('allowInsecure: true', '--allow-insecure');
+    .replace('allowInsecure: true', '--allow-insecure')
+    .replace('"timeout"', '--timeout')
+    .replace('createSandbox.redirectUrl', '--redirect-url')
+    .replace('createSandbox.consoleHosts', '--console-host')
+    .replace(/createSandbox\.(seed|state)/, '--$1');
 
 /** Where the service is and what identifies the app to it. */
 export interface Settings extends Partial<Record<Name, string | undefined>> {

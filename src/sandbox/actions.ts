@@ -156,7 +156,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     ({ data }, { workspace }) => ({ api_key: data.rotateApiKey(workspace) }),
   ),
   clock: action(
-    'move the clock by a duration as in 1h or -30d, or to a time; reset=true sets it right; without any, read it',
+    'move the clock by a duration, as in advance=1h or advance=-30d, or to a time; reset=true sets it right; without any, read it',
     {
       advance: z.optional(duration),
       set: z.optional(z.iso.datetime({ offset: true })),
@@ -220,7 +220,7 @@ export function acceptLogin(
   findOrThrow(context.data.users, 'user_id', userId);
   if (app.redirect_url === undefined) {
     throw new TypeError(
-      'acceptLogin: the app has no redirect URL; register one with sandbox.data.setRedirectUrl(appId, url), or for the first app with the option redirectUrl',
+      'acceptLogin: the app has no redirect URL; register one with sandbox.data.setRedirectUrl(appId, url) or "marketgate sandbox set-redirect", or for the first app with the option redirectUrl',
     );
   }
   return callbackUrl(context, app, userId, state);

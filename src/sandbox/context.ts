@@ -21,8 +21,8 @@ export interface SandboxOptions {
   /** The redirect URL of the first app. Default: the seed's; without one, the login page asks for it. */
   redirectUrl?: string | undefined;
   /**
-   * Host names under which the console and the API of the sandbox can be used, besides localhost, addresses, and the
-   * host that it listens on: `['sandbox.example.test']`, say, behind a proxy. Default: none, because other websites
+   * Host names under which the console and the API of the sandbox can be used, besides localhost and IP
+   * addresses: `['sandbox.example.test']`, say, behind a proxy. Default: none, because other websites
    * could use such a name.
    */
   consoleHosts?: readonly string[] | undefined;
@@ -45,6 +45,7 @@ const anObject = z.custom<object>(
   (value) => typeof value === 'object' && value !== null,
   'expected an object',
 );
+const isHostName = (name: string) => hostnameOf(name) !== '' && !/[:/?#@\\]/.test(name);
 const optionsSchema = z.partial(
   z.strictObject({
     seed: anObject,
@@ -53,7 +54,9 @@ const optionsSchema = z.partial(
     ),
     dialect: anObject,
     redirectUrl,
-    consoleHosts: z.array(z.string()),
+    consoleHosts: z
+      .array(z.string())
+      .check(z.refine((names) => names.every(isHostName), 'expected host names, without a port')),
     state: z.string().check(z.minLength(1, 'expected the name of a file')),
     deterministic: z.boolean(),
     onRequest: aFunction,

@@ -53,7 +53,7 @@ export function describeHolderStore(
   make: () => HolderStoreSetup | Promise<HolderStoreSetup>,
   runner: TestRunner,
 ): void {
-  suite('describeHolderStore', name, make, runner, (addTest) => {
+  suite('describeHolderStore', name, 'store', make, runner, (addTest) => {
     const add = (title: string, test: PeerTest<HolderStore, HolderStoreSetup>) =>
       addTest(title, (setup) => test(setup.store, setup.peer ?? setup.store, randomUUID(), setup));
 

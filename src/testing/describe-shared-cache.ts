@@ -46,7 +46,7 @@ export function describeSharedCache(
   make: () => SharedCacheSetup | Promise<SharedCacheSetup>,
   runner: TestRunner,
 ): void {
-  suite('describeSharedCache', name, make, runner, (addTest) => {
+  suite('describeSharedCache', name, 'cache', make, runner, (addTest) => {
     const add = (title: string, test: PeerTest<SharedCache, SharedCacheSetup>) =>
       addTest(title, (setup) => test(setup.cache, setup.peer ?? setup.cache, randomUUID(), setup));
 

@@ -39,7 +39,7 @@ export function describeTokenStore(
   make: () => TokenStoreSetup | Promise<TokenStoreSetup>,
   runner: TestRunner,
 ): void {
-  suite('describeTokenStore', name, make, runner, (addTest) => {
+  suite('describeTokenStore', name, 'store', make, runner, (addTest) => {
     const add = (title: string, test: (store: TokenStore, tools: Tools) => Promise<void>) =>
       addTest(title, (setup) => test(setup.store, toolsFor(setup)));
 

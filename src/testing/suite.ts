@@ -45,12 +45,14 @@ const TOLERANCE = 3000;
 /**
  * Opens a group of tests and passes `body` the function that adds one.
  *
+ * @param tested names what is tested in the setup.
  * @param make makes the setup of each test; its stores need not be empty.
  * @throws TypeError that names what is missing.
  */
 export function suite<Setup extends SuiteSetup>(
   owner: string,
   name: string,
+  tested: keyof Setup & string,
   make: () => Setup | Promise<Setup>,
   runner: TestRunner,
   body: (add: (title: string, test: (setup: Setup) => Promise<void>) => void) => void,
@@ -68,6 +70,11 @@ export function suite<Setup extends SuiteSetup>(
       runner.it(title, async function (this: { timeout?: unknown } | undefined): Promise<void> {
         if (typeof this?.timeout === 'function') this.timeout(TEST_TIMEOUT);
         const setup = await make();
+        if (typeof Object(setup)[tested] !== 'object') {
+          throw new TypeError(
+            `marketgate/testing: the 2nd argument of ${owner} must give an object with "${tested}"`,
+          );
+        }
         try {
           await test(setup);
         } finally {

@@ -15,6 +15,7 @@ describe('marketgate', () => {
 
   it.each([
     ...['', 'nonsense', 'sandbox nonsense', 'verify', 'verify x --nonsense', 'verify x'],
+    ...['verify x --app-id 1'],
     ...['verify no-code!', 'verify x --base-url nowhere', 'verify x --env /'],
     ...['doctor --timeout soon', 'doctor --timeout 0'],
   ])('"%s" is wrong usage: exit code 2, and says why', async (line) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { https, listen, portOf, refusing } from '../../support/listen.js';
 import { cli, diagnose, service } from './support.js';
 
@@ -121,6 +121,15 @@ describe('doctor asks Redis', () => {
     });
     const { found, said } = await diagnose({ REDIS_URL: `redis://127.0.0.1:${port}` });
     expect([found.redis, said.redis]).toEqual(['ok', `127.0.0.1:${port} answers`]);
+  });
+
+  it('and skips it where the package redis is not installed', async () => {
+    vi.doMock('redis', () => {
+      throw new Error('not installed');
+    });
+    const { found } = await diagnose({ REDIS_URL: 'redis://127.0.0.1:1' });
+    vi.doUnmock('redis');
+    expect(found.redis).toBe('skipped');
   });
 
   it.each([

@@ -34,7 +34,7 @@ describe('marketgate sandbox', () => {
       expect(out).toMatch(new RegExp(`^${code} +${kind} +\\d+ +${description.slice(0, 5)}`, 'm'));
     }
     expect(out).toMatch(
-      new RegExp(`^ +refund it +marketgate sandbox refund \\S+ --url ${url}$`, 'm'),
+      new RegExp(`^ +refund it +npx marketgate sandbox refund \\S+ --url ${url}$`, 'm'),
     );
     expect(out).toMatch(/Ctrl\+C ends it\.\n$/);
     await expect(fetch(url)).rejects.toThrow();
@@ -99,7 +99,7 @@ describe('marketgate sandbox', () => {
     const first = await sandbox(['--save-env', path]);
     const written = await readFile(path, 'utf8');
     expect(first.code).toBe(0);
-    expect(first.out).toMatch(/^ +refund it +marketgate sandbox refund [\w-]+$/m);
+    expect(first.out).toMatch(/^ +refund it +npx marketgate sandbox refund [\w-]+$/m);
     expect(parseEnv(written)).toMatchObject(valuesOf(first.out));
     expect(parseEnv(written).SESSION_SECRET).toMatch(/^[0-9a-f]{64}$/);
     // Windows has no such mode.
@@ -144,7 +144,8 @@ describe('marketgate sandbox', () => {
   it.each([
     [['--save-env', '/no/such/dir/.env'], /^--save-env: \S+ cannot be written \(ENOENT\)/],
     [['--seed', '/no/such.json'], /^--seed: \S+ cannot be read \(ENOENT\)/],
-    [['--redirect-url', 'nowhere'], /redirectUrl: expected an absolute http/],
+    [['--redirect-url', 'nowhere'], /^--redirect-url: expected an absolute http/],
+    [['--console-host', 'http://a.test'], /^--console-host: expected host names/],
     [['--fault', 'errorRate=7'], /^faults\.errorRate: expected a number from 0 to 1/],
     [['--host', 'nosuch.invalid'], /^Port 0 of nosuch\.invalid cannot be used \(E\w+\); .*--host/],
     [['--port', 'abc'], /^--port must be a whole number from 0 to 65535/],
@@ -182,6 +183,8 @@ describe('marketgate sandbox, on a sandbox that runs', () => {
       const help = await cli(['sandbox', name, '--help']);
       expect(help).toMatchObject({ code: 0, err: '', out: expect.stringContaining(about) });
     }
+    for (const name of ['set', 'reset', 'restore'])
+      expect((await cli(['sandbox', name, '--help'])).out).not.toContain('Fields');
     const { fields = [] } = ACTIONS['add-item'] ?? {};
     expect((await cli(['sandbox', 'add-item', '--help'])).out).toContain(fields.join(', '));
   });
@@ -207,7 +210,8 @@ describe('marketgate sandbox, on a sandbox that runs', () => {
     const now = sandbox.clock();
     await control('clock 1h');
     expect(sandbox.clock() - now).toBeGreaterThanOrEqual(3_600_000);
-    await control('clock reset=true');
+    await control('clock advance=-1h');
+    expect(sandbox.clock() - now).toBeLessThan(3_600_000);
     await control('add-purchase 1042 license_type=Extended downloaded=true support=none');
     expect(sandbox.data.purchases.at(-1)).toMatchObject({ price: 180, downloaded: true });
     await control('add-item Own price={"regular":5,"extended":9} tags=["a"]');
@@ -252,6 +256,8 @@ describe('marketgate sandbox, on a sandbox that runs', () => {
     ['refund', 'sandbox refund: <purchase_code> is missing'],
     ['refund a b', 'too many arguments'],
     ['clock 1 2 3 4', 'its fields are advance?, set?, reset?'],
+    ['add-user ann user_mail=a@b.example', 'there is no field "user_mail"; its fields are user_'],
+    ['renw', 'sandbox renew <purchase_code>'],
     ['set', 'sandbox set: <switch...> is missing'],
     ['set bom --url nowhere', '--url must be the http address of a sandbox'],
   ])('refuses "sandbox %s", and says why', async (args, sentence) => {

@@ -166,6 +166,16 @@ describe('describeTokenStore', () => {
     for (const each of [make, close]) expect(each).toHaveBeenCalledTimes(tests.length);
   });
 
+  it('says in each test what the setup lacks', async () => {
+    const make = () => ({}) as TokenStoreSetup;
+    const { tests, failed } = await run((runner) => describeTokenStore('a store', make, runner));
+    expect(failed.size).toBe(tests.length);
+    for (const problem of failed.values())
+      expect(problem).toContain(
+        '2nd argument of describeTokenStore must give an object with "store"',
+      );
+  });
+
   it.each<[string, unknown, unknown, string]>([
     ['no make', undefined, { describe, it }, 'the 2nd argument of describeTokenStore'],
     ['no runner', () => {}, undefined, `must have the runner's "describe" and "it"`],
