@@ -25,8 +25,13 @@ interface Counter {
   readonly limiter: AttemptLimiter;
   readonly key: string;
   readonly most: number;
-  /** Whether it has counted, which it can do when nobody waits for it any more. */
-  isCounted?: Promise<boolean>;
+  /** Whether it counts all clients together. */
+  readonly isTotal?: boolean;
+  /**
+   * Until when its count of the attempt holds, as `performance.now()`; 0: it has not counted. It can count when nobody
+   * waits for it any more.
+   */
+  countsUntil?: Promise<number>;
 }
 
 /** The key of all clients together. */
@@ -80,6 +85,11 @@ export class GuessGate {
     isFailed: (answer: unknown) => boolean | Promise<boolean> = isFailedAttempt,
   ): Promise<T> {
     const counters = await this.#enter(client);
+    // The service is not asked for who has left while waiting.
+    if (signal?.aborted) {
+      void giveBack(counters).then(() => this.#leave(client));
+      throw signal.reason;
+    }
     let isCached = false;
     const end = async (answer: unknown, hasLeft = false): Promise<void> => {
       const hasFailed = !isCached && (hasLeft || (await isFailed(answer)));
@@ -145,8 +155,8 @@ export class GuessGate {
       counters.push(counter);
       const count = await consume(counter);
       if (count === undefined) continue;
-      if (counter.key === client) hasOthers ||= count.consumedPoints > 1;
-      if (count.isOver && (counter.key === client || hasOthers)) return { counters, over: count };
+      if (!counter.isTotal) hasOthers ||= count.consumedPoints > 1;
+      if (count.isOver && (!counter.isTotal || hasOthers)) return { counters, over: count };
     }
     return { counters };
   }
@@ -162,9 +172,10 @@ export class GuessGate {
         most: length === windowMs ? limit : none,
       }),
     );
-    counters.push({ limiter: this.attempts.total, key: EVERYBODY, most: total });
+    const everybody = { key: EVERYBODY, isTotal: true };
+    counters.push({ limiter: this.attempts.total, ...everybody, most: total });
     if (limiter) counters.push({ limiter, key: client, most: none });
-    if (totalLimiter) counters.push({ limiter: totalLimiter, key: EVERYBODY, most: none });
+    if (totalLimiter) counters.push({ limiter: totalLimiter, ...everybody, most: none });
     return counters;
   }
 }
@@ -184,10 +195,16 @@ async function consume(
       return { consumedPoints, msBeforeNext, isOver: true };
     }
   };
+  const sentAt = performance.now();
   const counting = count();
-  // Some limiters remember who is over the limit, and refuse without counting.
-  const isCounted = ({ consumedPoints }: AttemptCount): boolean => consumedPoints > 0;
-  counter.isCounted = counting.then(isCounted, () => false);
+  counter.countsUntil = counting.then(
+    ({ consumedPoints, msBeforeNext }) => {
+      // Some limiters remember who is over the limit, and refuse without counting.
+      if (consumedPoints === 0) return 0;
+      return hasEnd(msBeforeNext) ? sentAt + msBeforeNext : Number.POSITIVE_INFINITY;
+    },
+    () => 0,
+  );
   try {
     return await withTimeout(timeoutOf(limiter), () => counting);
   } catch (error) {
@@ -197,12 +214,18 @@ async function consume(
 
 const timeoutOf = ({ timeout = LIMITER_TIMEOUT }: AttemptLimiter): number => timeout;
 
-/** Gives an attempt back, also where it is counted later. Nobody waits for that for long. */
+/** A limiter whose counts never end gives -1. */
+const hasEnd = (msBeforeNext: number): boolean => msBeforeNext > 0;
+
+/**
+ * Gives an attempt back, also where it is counted later, but not to the next window. Nobody waits for that for long.
+ */
 const giveBack = (counters: readonly Counter[]): Promise<unknown> =>
   Promise.allSettled(
-    counters.map(({ limiter, key, isCounted }) =>
+    counters.map(({ limiter, key, countsUntil }) =>
       withTimeout(timeoutOf(limiter), async () => {
-        if (await isCounted) await limiter.reward(key);
+        const until = (await countsUntil) ?? 0;
+        if (performance.now() < until) await limiter.reward(key);
       }),
     ),
   );
@@ -239,8 +262,7 @@ async function isFailedAttempt(answer: unknown): Promise<boolean> {
 }
 
 function tooManyAttempts({ msBeforeNext }: AttemptCount, { windowMs }: Limits): MarketgateError {
-  // A limiter whose counts never end gives -1.
-  const left = msBeforeNext > 0 ? msBeforeNext : windowMs;
+  const left = hasEnd(msBeforeNext) ? msBeforeNext : windowMs;
   return new MarketgateError(
     'too_many_attempts',
     'this client has too many failed attempts: codes, items or logins that the service does not know; wait as long as retryAfter says',

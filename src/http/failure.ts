@@ -72,7 +72,9 @@ const ESCAPE = /%[\da-f]{2}|\\|&#?\w+;/i;
 export function redact(text: string, secrets: readonly string[]): string {
   if (text.length > MAX_READ || ESCAPE.test(text)) return REDACTED;
   // A secret can be part of another one: the longest first. A query has `+` for a blank.
+  // Services trim what they were sent.
   const sources = secrets
+    .map((secret) => secret.trim())
     .filter(({ length }) => length > 0 && length <= text.length)
     .sort((a, b) => b.length - a.length)
     .map((secret) => secret.replace(/[.*?^${}()|[\]\\]/g, '\\$&').replace(/[+ ]/g, '[+ ]'));

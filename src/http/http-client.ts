@@ -148,8 +148,7 @@ export class HttpClient {
         const wait = waitBefore(attempt);
         const canRetry = attempt < retries && wait < deadline.remaining && !breaker.isOpen;
         if (canRetry) await deadline.wait(wait);
-        // Other calls can have closed the gate or opened the breaker meanwhile.
-        if (canRetry) this.#gate.check(name);
+        // Other calls can have opened the breaker meanwhile.
         if (!canRetry || breaker.isOpen) {
           const retryAfter = Math.max(this.#gate.retryAfter, breaker.retryAfter);
           throw retryAfter > 0 ? withRetryAfter(error, retryAfter) : error;

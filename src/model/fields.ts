@@ -197,9 +197,10 @@ export function parse<T>(
   const unreadable: string[] = [];
   for (let isAgain = true; isAgain; ) {
     isAgain = false;
-    const { error } = schema.safeParse(sent);
+    const issues = issuesOf(schema, sent);
+    if (issues === undefined) return { ok: false, path: at, expected: 'fewer differences' };
     const lists = new Set<unknown[]>();
-    for (const { path, message } of error?.issues ?? []) {
+    for (const { path, message } of issues) {
       const { expected, coerce, isEssential, fallback }: Kind = KINDS[message as KindName];
       const place = path.reduce<string>(placeIn, at);
       const key = path.at(-1);
@@ -234,6 +235,16 @@ export function parse<T>(
   drifts.forEach(onDrift);
   if (unreadable.length > 0) noteUnreadable(sent as object, unreadable);
   return { ok: true, value: sent as T };
+}
+
+/** How a value differs from the schema. `undefined`: in more than 100,000 places, for which zod's stack has no room. */
+function issuesOf(schema: Schema<unknown>, sent: unknown) {
+  try {
+    return schema.safeParse(sent).error?.issues ?? [];
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** A path as in `items[3].price.regular`. A key that is not like a documented name becomes `*`. */

@@ -45,7 +45,7 @@ const OWNER = 'KeyvTokenStore';
  * A `TokenStore` on Keyv, and so on SQLite, PostgreSQL, MySQL, MongoDB, Memcached, etcd and more.
  *
  * - A row expires with its token. A row that is no token of that user counts as none, and is reported on
- *   `marketgate:drift`.
+ *   `marketgate:drift`; one that Keyv itself cannot read rejects with `store_unavailable`.
  * - A backend that is down rejects with `store_unavailable`. Keyv by itself answers `undefined` then,
  *   which would mean "no token". So reads go through `getRaw`, which does not hide errors, a write that
  *   answers `false` has failed, and the store listens to the `error` events of the Keyv and its adapter. No setting of

@@ -64,7 +64,7 @@ export class GuardedTokenStore {
     return callStore('tokenStore.delete', () => this.store.delete(userId));
   }
 
-  /** Deletes this token only: the user can have logged in again in another tab since it was read. */
+  /** Deletes the stored token if it is still this one: the user can have logged in again in another tab. */
   async forget(userId: string, { value }: AccessToken): Promise<void> {
     if ((await this.get(userId))?.value === value) await this.delete(userId);
   }

@@ -49,17 +49,21 @@ export class RedisConnection {
   /**
    * @param method - for the error, as in "get".
    * @param work - sends the commands.
-   * @param options - `deadline` of the reply, in milliseconds. `undo` gets a reply that comes after it: Redis has done
-   * then what nobody waits for any more.
+   * @param options - in milliseconds: `deadline` of the reply, and `patience` with a client that is not connected.
+   * `undo` gets a reply that comes after the deadline: Redis has done then what nobody waits for any more.
    * @throws MarketgateError `store_unavailable`.
    */
   call<T>(
     method: string,
     work: (redis: RedisCommands) => Promise<T>,
-    { deadline = this.timeout, undo }: { deadline?: number; undo?: (reply: T) => unknown } = {},
+    {
+      deadline = this.timeout,
+      patience = this.timeout,
+      undo,
+    }: { deadline?: number; patience?: number; undo?: (reply: T) => unknown } = {},
   ): Promise<T> {
     const { commands } = this;
-    const endsAt = performance.now() + this.timeout;
+    const endsAt = performance.now() + patience;
     const send = async (): Promise<T> => {
       while (!commands.isReady) {
         if (!commands.isClosed) await wait(POLL);

@@ -30,6 +30,12 @@ local count = tonumber(redis.call('GET', KEYS[1]) or '0')
 if count > 1 then return redis.call('DECR', KEYS[1]) end
 return redis.call('DEL', KEYS[1])`;
 
+/**
+ * Milliseconds that giving an attempt back waits for a client that reconnects: no visitor waits for it, and an attempt
+ * that stays counted can refuse a customer.
+ */
+const PATIENCE = 5000;
+
 /** A limiter of one window in Redis, on every kind of client. Keys are hashes. */
 class RedisLimiter implements AttemptLimiter {
   constructor(
@@ -41,8 +47,7 @@ class RedisLimiter implements AttemptLimiter {
 
   async consume(key: string): Promise<AttemptCount> {
     const args = [String(this.windowMs)];
-    // Without a deadline: the guard has one, and must know what is counted after it.
-    const reply = await this.#run('consume', CONSUME, key, args, Number.POSITIVE_INFINITY);
+    const reply = await this.#run('consume', CONSUME, key, args, this.timeout);
     // A client can be set to reply with numbers as text.
     const [count, left] = reply as [unknown, unknown];
     const counted = { consumedPoints: Number(count), msBeforeNext: Number(left) };
@@ -51,18 +56,20 @@ class RedisLimiter implements AttemptLimiter {
   }
 
   async reward(key: string): Promise<void> {
-    await this.#run('reward', REWARD, key, []);
+    await this.#run('reward', REWARD, key, [], PATIENCE);
   }
 
   get timeout(): number {
     return this.redis.timeout;
   }
 
-  #run(method: string, script: string, client: string, args: string[], deadline?: number) {
+  #run(method: string, script: string, client: string, args: string[], patience: number) {
     // Windows of different length are counted separately, because a key has one lifetime only.
     const name = `${this.kind}:${this.windowMs}:${hash('sha256', client, 'base64url').slice(0, 22)}`;
     const row = this.redis.prefix + name;
-    return this.redis.call(method, (redis) => redis.run(script, row, args), { deadline });
+    // Without a deadline: the guard has one, and must know what is counted after it.
+    const deadline = Number.POSITIVE_INFINITY;
+    return this.redis.call(method, (redis) => redis.run(script, row, args), { deadline, patience });
   }
 }
 

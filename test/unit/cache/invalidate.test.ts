@@ -1,9 +1,9 @@
 import type { SharedCache } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../../support/errors.js';
-import { begun } from '../../support/key-api-service.js';
+import { begun, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
-import { fleet, KINDS, moveTimeByHand, OTHER, SECOND } from './support.js';
+import { fleet, HOUR, KINDS, moveTimeByHand, OTHER, SECOND } from './support.js';
 
 // "`invalidate` settles when the shared cache knows; where it cannot be told it rejects with `store_unavailable`, has
 // forgotten the code here, and goes on telling. `invalidate()` of everything is one row and one message." (section 2)
@@ -101,6 +101,38 @@ describe.each(WHAT)('invalidate: %s', (_name, code) => {
       expect(await join().validatePurchase(CODE)).toBeNull();
       expect(service.asked()).toBe(2);
     }
+  });
+});
+
+describe('invalidate after a server with an earlier clock has taken over', () => {
+  it('of one code, in a process that has started afterwards', async () => {
+    const given = fleet();
+    const [one, two] = await given.joinTwo();
+    await given.pass(10 * SECOND);
+    given.server.skew = -HOUR;
+    given.reconnect();
+    await settle();
+    await given.expectSold(one, two);
+    const three = given.join();
+    await given.during(three.invalidate(CODE));
+    await given.pass(SECOND);
+    await given.expectRefused(one, two, three);
+  });
+
+  it('of everything, in a process that has asked before', async () => {
+    const given = fleet();
+    const one = given.join();
+    await given.during(one.validatePurchase(OTHER));
+    await given.pass(10 * SECOND);
+    const two = await given.joinAndAsk();
+    await given.pass(10 * SECOND);
+    given.server.skew = -HOUR;
+    given.reconnect();
+    await settle();
+    await given.expectSold(two);
+    await given.during(one.invalidate());
+    await given.pass(SECOND);
+    await given.expectRefused(two);
   });
 });
 

@@ -101,6 +101,35 @@ describe('attempts of one client', () => {
     await settle();
     expect([await check(), await check(), await check()]).toEqual(['invalid', 'invalid', TOO_MANY]);
   });
+
+  it('of a window that has ended are not given back to the next one', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    const check = checkWithin({ limit: 2 });
+    const late = deferred<unknown>();
+    const first = check(late.promise);
+    vi.advanceTimersByTime(60_000);
+    expect([await check(), await check()]).toEqual(['invalid', 'invalid']);
+    late.resolve(purchase);
+    await first;
+    await settle();
+    expect(await check()).toEqual(TOO_MANY);
+  });
+
+  it('that waited, and whose visitor has left meanwhile, are neither made nor counted', async () => {
+    const service = serviceWithAnswers();
+    const check = checkWithin({ limit: 2 }, service);
+    const answer = deferred<unknown>();
+    const two = [check(answer.promise), check(answer.promise)];
+    const leaving = new AbortController();
+    const left = [1, 2].map(() => check(purchase, 'anna', leaving.signal));
+    await settle();
+    leaving.abort(new Error('left'));
+    answer.resolve(purchase);
+    await Promise.all(two);
+    for (const each of left) await expect(each).rejects.toThrow('left');
+    await settle();
+    expect([service.asked, await check(), await check()]).toEqual([2, 'invalid', 'invalid']);
+  });
 });
 
 describe('the attempts of all clients', () => {
@@ -115,6 +144,12 @@ describe('the attempts of all clients', () => {
     // The total is of a minute, whatever the window of a client.
     vi.advanceTimersByTime(60_000);
     expect(await check(null, 'a')).toBe('invalid');
+  });
+
+  it('are counted apart from those of a client whose key is "all"', async () => {
+    const check = checkWithin({ total: 2 });
+    for (const client of ['a', 'b', 'c']) await check(null, client);
+    expect(await check(purchase, 'all')).toBe('valid');
   });
 
   it('do not refuse a burst of one client that is larger than the total', async () => {
@@ -190,8 +225,8 @@ describe('a limiter of the app', () => {
     'that counts too late gives that back, unless the attempt has failed: %s',
     async (_what, answer, times) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
-      const within = Promise.resolve({ consumedPoints: 1, msBeforeNext: 1 });
-      const over = Promise.reject({ consumedPoints: 3, msBeforeNext: 1 });
+      const within = Promise.resolve({ consumedPoints: 1, msBeforeNext: 60_000 });
+      const over = Promise.reject({ consumedPoints: 3, msBeforeNext: 60_000 });
       over.catch(() => {});
       for (const count of [within, over]) {
         const reward = vi.fn(async () => {});

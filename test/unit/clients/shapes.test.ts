@@ -110,6 +110,12 @@ it('a list of which 25,000 elements cannot be read keeps the others in their ord
 });
 
 const other = { ...item, id: 7 };
+/** An item that differs in more places than zod can report. */
+const hopeless = { ...item, id: 8, tags: Array(200_000).fill({}) };
+
+it('an item of which 200,000 elements cannot be read is no documented answer', async () => {
+  expect(await read('item', hopeless)).toMatchObject({ code: 'unexpected_response' });
+});
 
 describe.each([
   ['cached', {}],
@@ -123,6 +129,7 @@ describe.each([
     ['an empty list', [], []],
     ['drift that can be coerced', [{ ...item, tags: 'a,b' }], [{ ...item, tags: ['a', 'b'] }]],
     ['a list with what is no item', [item, null, other, 7], [item, other]],
+    ['a list with an item of which 200,000 elements cannot be read', [item, hopeless], [item]],
   ])('is read from %s', async (_from, items, list) => {
     expect(await listed(items)).toEqual(list);
   });

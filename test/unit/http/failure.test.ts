@@ -10,6 +10,7 @@ describe('what a service says, in an error', () => {
     ['the secret that was sent', SECRET, `<${SECRET}>`, '<[redacted]>'],
     ['it in another letter case', SECRET, `<${SECRET.toUpperCase()}>`, '<[redacted]>'],
     ['it with + for blanks', 'a b', 'no a+b', 'no [redacted]'],
+    ['it trimmed, where it has a line break', 'my-key\n', 'no my-key!', 'no [redacted]!'],
     ['what looks like a code', '', 'see 4f0c1d9e-7a35-4b62-9c1f-0d8e5a7b3c21', 'see [redacted]'],
     ['what looks like a key', '', 'see a1a1a1a1a1a1a1a1', 'see [redacted]'],
     ['control characters', '', 'a\u001b[31m\r\nb', 'a [31m b'],
