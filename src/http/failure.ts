@@ -71,8 +71,8 @@ const ESCAPE = /%[\da-f]{2}|\\|&#?\w+;/i;
  */
 export function redact(text: string, secrets: readonly string[]): string {
   if (text.length > MAX_READ || ESCAPE.test(text)) return REDACTED;
-  // A secret can be part of another one: the longest first. A query has `+` for a blank.
-  // Services trim what they were sent.
+  // Services trim what they were sent. A secret can be part of another one: the longest first. A query has `+` for a
+  // blank.
   const sources = secrets
     .map((secret) => secret.trim())
     .filter(({ length }) => length > 0 && length <= text.length)

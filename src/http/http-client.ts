@@ -179,11 +179,11 @@ export class HttpClient {
 
   /** Sends the request once. */
   async #attempt<T>(request: HttpRequest<T>, attempt: number, deadline: Deadline): Promise<T> {
+    // It can have been closed while the request was waiting. What is not sent is not reported as a request.
+    this.#gate.check(nameOf(request));
     const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
     let failure: unknown;
     try {
-      // It can have been closed while the request was waiting.
-      this.#gate.check(nameOf(request));
       const response = await this.#transport.send(request, deadline);
       return this.#parse(request, response);
     } catch (error) {

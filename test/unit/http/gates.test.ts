@@ -1,6 +1,7 @@
 import { KeyApi } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { expectError, rejection } from '../../support/errors.js';
+import { hear } from '../../support/hear.js';
 import { KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { json, page, reset, ServiceInMemory } from '../../support/service-in-memory.js';
 import { account, CODE, KEY, refusal, success } from '../../support/wire.js';
@@ -41,12 +42,14 @@ describe('a service that asks to be left alone', () => {
     expect((await keyApi.getAccount()).username).toBe('adanorth');
   });
 
-  it('gets no request that was waiting for its turn', async () => {
+  it('gets no request that was waiting for its turn, and none of those is reported', async () => {
+    const reported = hear('request');
     const { service, keyApi } = keyApiOn({ override: () => page(429, { 'retry-after': '60' }) });
     const codes = Array.from({ length: 500 }, (_, n) => `cold-code-${n}`);
     const errors = await Promise.all(codes.map((code) => rejection(keyApi.validatePurchase(code))));
     for (const error of errors) expect(error.retryAfter).toBeGreaterThan(0);
     expect(service.asked('all')).toBeLessThanOrEqual(128);
+    expect(reported).toHaveLength(service.asked('all'));
   });
 
   it.each([-YEAR, YEAR])(
