@@ -85,7 +85,7 @@ export class GuessGate {
     isFailed: (answer: unknown) => boolean | Promise<boolean> = isFailedAttempt,
   ): Promise<T> {
     const counters = await this.#enter(client);
-    // The service is not asked for who has left while waiting.
+    // A visitor who left while waiting causes no request.
     if (signal?.aborted) {
       void giveBack(counters).then(() => this.#leave(client));
       throw signal.reason;
