@@ -17,14 +17,30 @@ export interface RedisCacheOptions extends RedisStoreOptions {
 
 const OWNER = 'RedisCache';
 
-/** A row, and the time by Redis's own clock. Writes nothing, so it runs on a full Redis. */
-const READ = `return {redis.call('GET', KEYS[1]), redis.call('TIME')}`;
+/** The row of a key. A value of another type is none of ours: nobody could replace it if it failed the script. */
+const GET = `local row = redis.pcall('GET', KEYS[1])
+if type(row) == 'table' then
+  if not string.find(row.err, 'WRONGTYPE') then return row end
+  row = false
+end
+`;
 
-/** Compares and writes in one step, or a later row could come in between and be lost. */
-const WRITE = `local row = redis.call('GET', KEYS[1])
-local order = row and tonumber(string.match(row, '^(%d+):'))
-if order and order >= tonumber(ARGV[1]) then return 0 end
+/** A row, and the time by Redis's own clock. Writes nothing, so it runs on a full Redis. */
+const READ = `${GET}return {row, redis.call('TIME')}`;
+
+/**
+ * Compares and writes in one step, or a later row could come in between and be lost. An order that is no safe integer
+ * cannot be ours, and would never be replaced.
+ */
+const WRITE = `${GET}local order = row and tonumber(string.match(row, '^(%d+):'))
+if order and order <= ${Number.MAX_SAFE_INTEGER} and order >= tonumber(ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2], 'PX', ARGV[3])
+return 1`;
+
+/** A lock that does not expire within the time that ours take is none of ours, and would delay every lookup. */
+const LOCK = `local left = redis.call('PTTL', KEYS[1])
+if left >= 0 and left <= tonumber(ARGV[2]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`;
 
 /** Compares and deletes in one step, because another process could take the lock in between. */
@@ -56,10 +72,12 @@ export class RedisCache implements SharedCache {
     return this.#redis.call('read', async (redis) => {
       const reply = await redis.run(READ, this.#row(key), []);
       const [row, [seconds, micros]] = reply as [unknown, [unknown, unknown]];
-      const [prefix, order = 0] = /^(\d{1,16}):/.exec(String(row)) ?? [];
+      const [prefix = '', digits] = /^(\d{1,16}):/.exec(String(row)) ?? [];
+      const order = Number(digits);
+      const isOurs = Number.isSafeInteger(order);
       return {
-        value: prefix && String(row).slice(prefix.length),
-        order: Number(order),
+        value: isOurs ? String(row).slice(prefix.length) : undefined,
+        order: isOurs ? order : 0,
         now: Number(seconds) * 1e6 + Number(micros),
       };
     });
@@ -85,14 +103,12 @@ export class RedisCache implements SharedCache {
   async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
     const name = `${this.#redis.prefix}lock:${key}`;
     const lockId = randomUUID();
-    const life = wholeMilliseconds(ttl);
+    const args = [lockId, String(wholeMilliseconds(ttl))];
     const release = async () => {
       await this.#redis.call('unlock', (redis) => redis.run(UNLOCK, name, [lockId]));
     };
-    const reply = this.#redis.call('lock', ({ set }) => set(name, lockId, life, true), {
-      undo: release,
-    });
-    return (await reply) === 'OK' ? release : undefined;
+    const reply = this.#redis.call('lock', ({ run }) => run(LOCK, name, args), { undo: release });
+    return Number(await reply) === 1 ? release : undefined;
   }
 
   async publish(message: string): Promise<void> {

@@ -18,15 +18,45 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
     clients.each(async ({ client }) => {
       const prefix = `${randomUUID()}:`;
       const cache = new RedisCache({ client, prefix, timeout });
-      const store = (row: string) =>
-        clients.onServers((server) => server.command('SET', `${prefix}row:key`, row));
-      for (const row of ['', 'text', ':text', '-1:text', `${'9'.repeat(17)}:text`]) {
-        await store(row);
+      const foreign = [
+        ...['', 'text', ':text', '-1:text', `${'9'.repeat(17)}:text`, `${'9'.repeat(400)}:text`],
+        // Above 2^53, where no order can be.
+        ...['9999999999999999:text', '9007199254740992:text'],
+      ].map((row) => ['SET', `${prefix}row:key`, row] as const);
+      for (const [command, ...args] of [...foreign, ['RPUSH', `${prefix}row:key`, 'x'] as const]) {
+        await clients.onServers(async (server) => {
+          await server.command('DEL', `${prefix}row:key`);
+          await server.command(command, ...args);
+        });
         expect(await cache.read('key')).toMatchObject({ value: undefined, order: 0 });
+        expect(await cache.write('key', 'value', HOUR, 0), args[1]).toBe(true);
+        expect(await cache.read('key')).toMatchObject({ value: 'value', order: 0 });
       }
-      await store('text');
-      expect(await cache.write('key', 'value', HOUR, 0)).toBe(true);
-      expect(await cache.read('key')).toMatchObject({ value: 'value', order: 0 });
+      await clients.onServers(async (server) => {
+        const life = Number(await server.command('PTTL', `${prefix}row:key`));
+        expect(life).toBeLessThanOrEqual(HOUR);
+      });
+    }));
+
+  it('takes a lock that no process of ours can hold, because it does not expire in time', () =>
+    clients.each(async ({ client }) => {
+      const prefix = `${randomUUID()}:`;
+      const cache = new RedisCache({ client, prefix, timeout });
+      const name = `${prefix}lock:key`;
+      for (const command of [
+        ['SET', name, 'x'],
+        ['SET', name, 'x', 'PX', `${2 * HOUR}`],
+        ['RPUSH', name, 'x'],
+      ]) {
+        await clients.onServers(async (server) => {
+          await server.command('DEL', name);
+          await server.command(...(command as [string]));
+        });
+        const release = await cache.lock('key', HOUR);
+        expect(release, command.join(' ')).toBeDefined();
+        expect(await cache.lock('key', HOUR)).toBeUndefined();
+        await release?.();
+      }
     }));
 
   it('stores rows, locks and tokens under the prefix, apart, and with an expiry', async () => {

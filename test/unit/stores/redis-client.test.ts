@@ -130,15 +130,16 @@ describe('a call to Redis', () => {
   it('that takes a lock too late releases it', async () => {
     const client = new FakeNodeRedis();
     const reply = deferred<unknown>();
-    client.set.mockReturnValueOnce(reply.promise);
+    client.eval.mockReturnValueOnce(reply.promise);
     await rejection(new RedisCache({ client: client.asClient, timeout: 5 }).lock('a', HOUR));
-    expect(client.eval).not.toHaveBeenCalled();
-    reply.resolve('OK');
+    expect(client.eval).toHaveBeenCalledOnce();
+    reply.resolve(1);
     await settle();
-    const lockId = client.set.mock.calls[0]?.[1];
-    expect(client.eval).toHaveBeenCalledExactlyOnceWith(
+    const [taken] = client.eval.mock.calls as [[unknown, { arguments: string[] }]];
+    expect(client.eval).toHaveBeenCalledTimes(2);
+    expect(client.eval).toHaveBeenLastCalledWith(
       expect.stringContaining('DEL'),
-      expect.objectContaining({ arguments: [lockId] }),
+      expect.objectContaining({ arguments: taken[1].arguments.slice(0, 1) }),
     );
   });
 
