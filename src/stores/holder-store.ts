@@ -68,6 +68,9 @@ export function guardHolderStore(owner: string, value: unknown) {
 export const heldCode = (owner: string, code: unknown): string =>
   requiredCode(`${owner}: "code"`, code).toLowerCase();
 
+/** An id as every database keeps it: UTF-8 has no halves of surrogate pairs. */
+const asStored = (holder: string): string => Buffer.from(holder).toString();
+
 /**
  * A {@link HolderStore} in memory, for development and for an app of one process: a restart forgets all holders,
  * and then whoever comes first with a code holds it. In production it warns about that.
@@ -87,8 +90,9 @@ export class MemoryHolderStore implements HolderStore {
   async take(code: string, holder: string, max: number): Promise<boolean> {
     const name = heldCode('MemoryHolderStore.take', code);
     const places = this.#taken(name);
-    if (!places.has(holder) && places.size >= max) return false;
-    this.#places.set(name, places.set(holder, Number.POSITIVE_INFINITY));
+    const id = asStored(holder);
+    if (!places.has(id) && places.size >= max) return false;
+    this.#places.set(name, places.set(id, Number.POSITIVE_INFINITY));
     return true;
   }
 
@@ -97,7 +101,7 @@ export class MemoryHolderStore implements HolderStore {
     const name = heldCode('MemoryHolderStore.release', code);
     const places = this.#taken(name);
     const until = performance.now() + this.#cooldown;
-    for (const each of holder === undefined ? [...places.keys()] : [holder]) {
+    for (const each of holder === undefined ? [...places.keys()] : [asStored(holder)]) {
       if (this.#cooldown === 0) places.delete(each);
       else if (places.get(each) === Number.POSITIVE_INFINITY) places.set(each, until);
     }

@@ -18,6 +18,15 @@ describe('MemoryHolderStore', () => {
     expect(await store.holders(CODE)).toEqual([]);
   });
 
+  it('takes half of a surrogate pair for what every other store makes of it', async () => {
+    const store = new MemoryHolderStore();
+    await store.take(CODE, 'site\ud800', 1);
+    expect(await store.take(CODE, 'site\udfff', 1)).toBe(true);
+    expect(await store.holders(CODE)).toEqual(['site\ufffd']);
+    await store.release(CODE, 'site\udc00');
+    expect(await store.holders(CODE)).toEqual([]);
+  });
+
   it('forgets a code whose last cooldown has ended', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const store = new MemoryHolderStore({ cooldown: 1000 });
