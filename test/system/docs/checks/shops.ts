@@ -125,7 +125,10 @@ export const SHOP_CHECKS: Checks = {
     expect((await send('activate', SUPPORTED, 'd')).body).toMatchObject({
       code: 'purchase_held',
     });
-    expect((await send('deactivate', SUPPORTED, 'd')).status).toBe(403);
+    // Of a machine that was never activated it changes nothing.
+    expect((await send('deactivate', SUPPORTED, 'd')).status).toBe(200);
+    expect((await send('activate', SUPPORTED, 'd')).status).toBe(403);
+    expect((await send('deactivate', 'a-code-of-nobody', 'a')).status).toBe(403);
     expect((await send('deactivate', SUPPORTED, 'a')).body).toEqual({ valid: false });
     expect((await send('activate', SUPPORTED, 'd')).status).toBe(200);
     for (const machine of [5, { a: 1 }, ['a'], '', undefined]) {
