@@ -39,6 +39,8 @@ export class Ending extends EventEmitter<{ abort: [] }> {
 export class Deadline extends Ending {
   /** Whether the caller ended it, which says nothing about the service. */
   isAbortedByCaller = false;
+  /** Whether a request has been handed to what sends it. Time that ran out before that says nothing about the service. */
+  isSent = false;
   readonly #endsAt: number;
   readonly #timer: NodeJS.Timeout;
   readonly #ended: Promise<never>;

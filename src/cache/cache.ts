@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { checkSignal, type Ending, wait } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
+import { isOwnLack } from '../http/failure.js';
 import { deepFreeze, noteUnreadable, unreadableIn } from '../model/fields.js';
 import { flagOption } from '../options.js';
 import { InFlight } from './in-flight.js';
@@ -187,6 +188,8 @@ export class Cache<T extends object> {
   staleIfError(key: string, error: unknown, options: CallOptions): Positive<T> | undefined {
     if (options.fresh || options.signal?.aborted) return undefined;
     if (!isMarketgateError(error) || error.status < 500) return undefined;
+    // A refusal in other words is an answer about this key, and what this process lacks a visitor can have caused.
+    if (error.code === 'service_refused' || isOwnLack(error)) return undefined;
     const positive = this.#positive.peek(key);
     const { staleIfError } = this.parts.limits;
     return positive && this.#ageOf(positive) < staleIfError ? positive : undefined;

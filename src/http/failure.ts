@@ -1,8 +1,24 @@
 import { MarketgateError } from '../errors.js';
 
+/** A request that ran out of time before it was sent. */
+const NOT_SENT = 'NOT_SENT';
+/** A host name that cannot be looked up at the moment. */
+const NOT_NOW = 'EAI_AGAIN';
+
+/**
+ * What this process lacks: files, memory, ports, or time for what comes before a request. A visitor can cause it, so it says
+ * nothing about the service.
+ */
+const LACKING = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', NOT_SENT]);
+/** What a host with an address of each family fails with where this machine has only one of them. */
+const NO_FAMILY = new Set(['ENETUNREACH', 'EADDRNOTAVAIL']);
+
 /** What the codes of Node.js and undici mean. */
 const IN_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^UNKNOWN$/, 'the request failed'],
+  [/^E[MN]FILE$/, 'this process has no file descriptor left'],
+  [/^(ENOMEM|ENOBUFS)$/, 'this process has no memory left'],
+  [/^EADDRNOTAVAIL$/, 'this machine has no port or address left to connect from'],
   [/^ECONNREFUSED$/, 'the connection was refused'],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was cut'],
   [/MISMATCH$/, 'the answer was cut off'],
@@ -33,8 +49,40 @@ export class NetworkFailure extends Error {
   }
 }
 
+const causeOf = (error: unknown): unknown => {
+  const { cause } = Object(error) as { cause?: unknown };
+  return cause instanceof NetworkFailure ? cause.code : undefined;
+};
+
+/** Whether an error of a call says that this process lacks something, and nothing about the service. */
+export const isOwnLack = (error: unknown): boolean => LACKING.has(causeOf(error) as string);
+
+/** Whether it can say that the service cannot be reached: not while this machine cannot look its name up. */
+export const isAboutService = (error: unknown): boolean =>
+  !isOwnLack(error) && causeOf(error) !== NOT_NOW;
+
+/** The error of a call whose time ran out before its request was sent. */
+export function notSent(what: string, milliseconds: number): MarketgateError {
+  const cause = new NetworkFailure({ code: NOT_SENT });
+  return new MarketgateError(
+    'service_unavailable',
+    `${what}: not sent within ${Math.round(milliseconds)} ms; this process is too busy, the host name cannot be looked up, or a function given as "apiKey" does not settle`,
+    { cause },
+  );
+}
+
+/** The code that says most about an attempt to connect to several addresses. */
+function codeOfAll(errors: readonly unknown[], depth: number): string {
+  const codes = errors.map((each) => codeOf(each, depth));
+  const lack = codes.find((code) => LACKING.has(code) && !NO_FAMILY.has(code));
+  const other = codes.find((code) => !NO_FAMILY.has(code));
+  return lack ?? other ?? codes.find((code) => LACKING.has(code)) ?? codes[0] ?? 'UNKNOWN';
+}
+
 /** The code of an error or of its cause, if it looks like a code of Node.js or undici. Others can be secrets. */
 function codeOf(error: unknown, depth = 0): string {
+  if (error instanceof RangeError && /allocation/.test(error.message)) return 'ENOMEM';
+  if (error instanceof AggregateError && depth < 5) return codeOfAll(error.errors, depth + 1);
   const { code, cause }: { code?: unknown; cause?: unknown } = Object(error);
   if (typeof code === 'string' && /^[A-Z0-9]{1,24}(_[A-Z0-9]{1,24})*$/.test(code)) return code;
   // Causes can form a cycle.

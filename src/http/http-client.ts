@@ -2,6 +2,7 @@ import { checkSignal, Deadline, type Ending } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError, withRetryAfter } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
+import { isAboutService, notSent } from './failure.js';
 import { Breaker, parseRetryAfter, RetryAfterGate, type ServiceState, Turns } from './gates.js';
 import { isTransient, type JsonResponse, parseJson } from './response.js';
 import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
@@ -29,10 +30,10 @@ const serviceStates = new WeakMap<object, () => Promise<ServiceState>>();
 /**
  * Whether an error of a call means that the service is down: it could not be reached, timed out or answered 5xx, and the
  * client's probe (account/details, the same for all visitors, asked at most every few seconds) fails too. False for
- * every other error, also for a 429 and the backoff after it.
+ * every other error, also for a 429 and the backoff after it, and for what this process lacks.
  */
 export const isOutage = async (error: unknown): Promise<boolean> =>
-  isUnavailable(error) && (await serviceStates.get(error)?.()) === 'down';
+  isUnavailable(error) && isAboutService(error) && (await serviceStates.get(error)?.()) === 'down';
 
 /** Notes that the call of an error had an answer to what was asked: the error is no outage. */
 export function noteAnswered(error: unknown): void {
@@ -80,10 +81,12 @@ export class HttpClient {
     if (signal !== undefined) checkSignal(signal);
     if (this.#isClosed) throw closedError();
     const exceeded = (): MarketgateError =>
-      new MarketgateError(
-        'service_unavailable',
-        `${name}: no answer within ${Math.round(timeout)} ms; the service is slow or down, or "timeout" is too short`,
-      );
+      deadline.isSent && !this.#transport.isLookingUp
+        ? new MarketgateError(
+            'service_unavailable',
+            `${name}: no answer within ${Math.round(timeout)} ms; the service is slow or down, or "timeout" is too short`,
+          )
+        : notSent(name, timeout);
     const deadline = new Deadline(timeout - elapsed, exceeded, signal);
     this.#calls.add(deadline);
     try {
@@ -172,8 +175,8 @@ export class HttpClient {
       await this.within('probe', {}, send, Math.min(PROBE_TIMEOUT, this.settings.timeout));
       return 'up';
     } catch (error) {
-      const isDown = isSent && isUnavailable(error) && !error.retryAfter && !this.#isClosed;
-      return isDown ? 'down' : 'unclear';
+      const isFailure = isSent && isUnavailable(error) && isAboutService(error);
+      return isFailure && !error.retryAfter && !this.#isClosed ? 'down' : 'unclear';
     }
   }
 

@@ -1,9 +1,11 @@
+import dns from 'node:dns';
 import { globalAgent } from 'node:http';
+import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import type { ClientSettings, FetchLike } from './client-options.js';
-import { networkFailure } from './failure.js';
+import { networkFailure, notSent } from './failure.js';
 import { MAX_REQUESTS } from './gates.js';
 import { isTransient } from './response.js';
 
@@ -81,17 +83,30 @@ type Send = (
 export class Transport {
   readonly #own: Promise<Dispatcher | undefined>;
   readonly #send: Promise<Send>;
+  #lookups = 0;
 
   constructor(private readonly settings: ClientSettings) {
     const { url, timeout, fetch, dispatcher } = settings;
     const given = fetch ? byFetch(fetch) : dispatcher && byUndici(dispatcher as Dispatcher);
-    this.#own = given ? Promise.resolve(undefined) : openOwn(url.origin, timeout);
+    const lookup: LookupFunction = (host, options, done) => {
+      this.#lookups++;
+      dns.lookup(host, options, (...found) => {
+        this.#lookups--;
+        done(...found);
+      });
+    };
+    this.#own = given ? Promise.resolve(undefined) : openOwn(url.origin, timeout, lookup);
     this.#send = this.#own.then(
       (own) =>
         given ?? (own ? byUndici(own) : byFetch((target, init) => globalThis.fetch(target, init))),
     );
     // If it cannot be opened, the first request rejects.
     this.#send.catch(() => {});
+  }
+
+  /** Whether a host name is being looked up. That takes one of few threads, which an app can have given other work. */
+  get isLookingUp(): boolean {
+    return this.#lookups > 0;
   }
 
   /**
@@ -101,7 +116,7 @@ export class Transport {
   async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
     const { method, path, repeatable } = request;
     const { query, body = null, contentType } = request.parameters;
-    const { url, maxResponseBytes } = this.settings;
+    const { url, timeout, maxResponseBytes } = this.settings;
     const name = nameOf(request);
     const target = `${url.basePath}${path}${query ? `?${query}` : ''}`;
     const headers = contentType ? { ...HEADERS, 'content-type': contentType } : HEADERS;
@@ -109,6 +124,7 @@ export class Transport {
     const receive = async (): Promise<WireResponse> => {
       const send = await this.#send;
       deadline.throwIfAborted();
+      deadline.isSent = true;
       const options = { deadline, repeatable };
       const response = await send(url.origin, target, { method, headers, body }, options);
       head = response;
@@ -131,7 +147,10 @@ export class Transport {
         return { ...head, body: Buffer.alloc(0) };
       }
       deadline.throwIfAborted();
-      throw error instanceof MarketgateError ? error : networkFailure(name, url.origin, error);
+      if (error instanceof MarketgateError) throw error;
+      // The time to connect, which is that of the call, has run out before it could begin.
+      const isLate = this.isLookingUp && Object(error).code === 'UND_ERR_CONNECT_TIMEOUT';
+      throw isLate ? notSent(name, timeout) : networkFailure(name, url.origin, error);
     }
   }
 
@@ -145,7 +164,11 @@ const refused = (name: string, problem: string): MarketgateError =>
   new MarketgateError('unexpected_response', `${name}: ${problem}`);
 
 /** Opens what sends the requests where the app has given nothing; `undefined`: the global `fetch` does. */
-async function openOwn(origin: string, timeout: number): Promise<Dispatcher | undefined> {
+async function openOwn(
+  origin: string,
+  timeout: number,
+  lookup: LookupFunction,
+): Promise<Dispatcher | undefined> {
   // Not with the package, because undici would double the time to import that, and not with the first request,
   // because the customers of a process that has just started would wait for it.
   const loaded = await import('undici');
@@ -154,7 +177,7 @@ async function openOwn(origin: string, timeout: number): Promise<Dispatcher | un
   // Bun replaces undici by classes that cannot dispatch.
   if (typeof Pool.prototype.dispatch !== 'function') return undefined;
   // One more for the probe.
-  const options = { connections: MAX_REQUESTS + 1, connect: { timeout } };
+  const options = { connections: MAX_REQUESTS + 1, connect: { timeout, lookup } };
   // Set where Node.js itself uses the proxies of the environment (NODE_USE_ENV_PROXY, --use-env-proxy).
   const { proxyEnv } = (globalAgent as { options?: { proxyEnv?: object } }).options ?? {};
   return proxyEnv === undefined ? new Pool(origin, options) : new EnvHttpProxyAgent(options);

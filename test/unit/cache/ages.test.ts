@@ -3,7 +3,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { begun, KeyApiService, settle } from '../../support/key-api-service.js';
-import { CODE, item, KEY, purchase } from '../../support/wire.js';
+import { json, type Reply } from '../../support/service-in-memory.js';
+import { CODE, item, KEY, purchase, refusal } from '../../support/wire.js';
 import {
   alone,
   aloneWithAnswer,
@@ -102,6 +103,39 @@ describe('the age of an answer', () => {
       await settle();
       expect(service.asked()).toBe(requests);
     }
+  });
+});
+
+describe('past staleWhileRevalidate, no stale answer is served', () => {
+  const failing = (code: string) => Object.assign(new Error('failed'), { code });
+
+  it.each<[string, () => Reply, string]>([
+    ['for a refusal in other words', () => json(refusal('Invalid format'), 400), 'service_refused'],
+    ['where no file is left', () => failing('EMFILE'), 'service_unavailable'],
+    ['where no port is left', () => failing('EADDRNOTAVAIL'), 'service_unavailable'],
+  ])('%s', async (_why, reply, code) => {
+    const { service, keyApi } = await aloneWithAnswer();
+    service.later(TTL + HOUR);
+    service.override = reply;
+    await expectError(keyApi.validatePurchase(CODE), code);
+    await expectError(keyApi.validatePurchase(CODE.toUpperCase()), code);
+  });
+
+  it('where the time runs out before the request is sent', async () => {
+    let key: string | Promise<string> = KEY;
+    const service = new KeyApiService();
+    const keyApi = service.client({ apiKey: () => key as string, timeout: 50 });
+    await keyApi.validatePurchase(CODE);
+    service.later(TTL + HOUR);
+    key = new Promise(() => {});
+    await expectError(keyApi.validatePurchase(CODE), 'service_unavailable', 'not sent');
+  });
+
+  it('but it is where the name of the service cannot be looked up', async () => {
+    const { service, keyApi } = await aloneWithAnswer();
+    service.later(TTL + HOUR);
+    service.override = () => failing('EAI_AGAIN');
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
   });
 });
 

@@ -1,10 +1,12 @@
-import { checkPurchase, type KeyApi, requirePurchase } from 'marketgate';
-import { describe, expect, it } from 'vitest';
+import dns from 'node:dns';
+import { checkPurchase, KeyApi, requirePurchase } from 'marketgate';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runMiddleware } from '../../support/fake-response.js';
 import { ACCOUNT, KeyApiService, keyApiOn } from '../../support/key-api-service.js';
 import { json, page, type Reply, reset } from '../../support/service-in-memory.js';
 import { VALIDATION } from '../../support/shop.js';
-import { guess, refusal } from '../../support/wire.js';
+import { startUpstream } from '../../support/upstream.js';
+import { guess, KEY, refusal } from '../../support/wire.js';
 
 /** A service that answers like this about codes, and as ever about the account. */
 function serviceThat(reply: () => Reply): KeyApi {
@@ -20,14 +22,15 @@ function serviceWithoutAccount(): KeyApi {
   return service.client();
 }
 
+/** What becomes of a visitor with a made-up code at a guard that lets visitors in during an outage. */
+async function visit(keyApi: KeyApi, code: string) {
+  const req = { headers: { 'x-purchase-code': code }, ip: '203.0.113.9' };
+  const guard = requirePurchase(keyApi, { onUnknown: 'allow', guessLimit: false });
+  return runMiddleware(guard, req);
+}
+
 // The table of the guide on outages, in test/unit/express/every-case.test.ts, has what happens in an outage itself.
 describe("onUnknown: 'allow'", () => {
-  /** What becomes of a visitor with a made-up code at a guard that lets visitors in during an outage. */
-  async function visit(keyApi: KeyApi, code: string) {
-    const req = { headers: { 'x-purchase-code': code }, ip: '203.0.113.9' };
-    return runMiddleware(requirePurchase(keyApi, { onUnknown: 'allow' }), req);
-  }
-
   it.each<[string, () => Reply, string]>([
     ['refuses in other words', () => json(refusal('Geçersiz kod')), 'service_refused'],
     ['answers 400 in another shape', () => json({ error: 'x' }, 400), 'unexpected_response'],
@@ -60,6 +63,67 @@ describe("onUnknown: 'allow'", () => {
     // What is for the operator is not in the JSON of an app.
     expect(JSON.parse(JSON.stringify(found))).toEqual({ verdict: 'unknown' });
     expect((await visit(keyApi, 'no code')).error).toMatchObject({ code: 'purchase_code_invalid' });
+  });
+});
+
+describe('what this process lacks', () => {
+  const failing = (code: string) => Object.assign(new Error('failed'), { code });
+  const connecting = (...codes: string[]) =>
+    Object.assign(new AggregateError(codes.map(failing)), { code: codes[0] });
+
+  it.each<[string, () => Error]>([
+    ['files', () => failing('EMFILE')],
+    ['files of the machine', () => failing('ENFILE')],
+    ['ports', () => failing('EADDRNOTAVAIL')],
+    ['ports, where it has no IPv6', () => connecting('ENETUNREACH', 'EADDRNOTAVAIL')],
+    ['files, for the second address', () => connecting('ENETUNREACH', 'EMFILE')],
+    ['memory', () => failing('ENOMEM')],
+    ['memory for a body', () => new RangeError('Array buffer allocation failed')],
+    ['buffers', () => failing('ENOBUFS')],
+    ['files, as fetch reports it', () => new TypeError('x', { cause: connecting('EMFILE') })],
+    ['a name server', () => failing('EAI_AGAIN')],
+  ])("opens no door with onUnknown: 'allow': %s", async (_what, failure) => {
+    const { keyApi } = keyApiOn({ override: failure });
+    for (let n = 0; n < 12; n++) {
+      expect((await visit(keyApi, guess(n))).error).toMatchObject({ code: 'service_unavailable' });
+    }
+  });
+
+  it.each<[string, () => Error]>([
+    ['of the family that this machine lacks', () => connecting('EADDRNOTAVAIL', 'ECONNREFUSED')],
+    ['that is silent', () => connecting('ENETUNREACH', 'ETIMEDOUT')],
+    ['of an unknown name', () => failing('ENOTFOUND')],
+  ])(
+    'is not lacking where the service cannot be reached at an address %s',
+    async (_of, failure) => {
+      const { keyApi } = keyApiOn({ override: failure });
+      expect((await visit(keyApi, guess(0))).error).toBeUndefined();
+    },
+  );
+
+  it('says nothing about the service also where only account/details meets it', async () => {
+    const service = new KeyApiService();
+    service.override = ({ path }) => (path === ACCOUNT ? failing('EMFILE') : page(500));
+    expect((await visit(service.client(), guess(0))).error).toBeDefined();
+  });
+
+  it('opens no door where it is a thread for the lookup of the name', async () => {
+    const upstream = await startUpstream(() => {});
+    const lookup = vi.spyOn(dns, 'lookup').mockImplementation((() => {}) as never);
+    const baseUrl = upstream.url.replace('127.0.0.1', 'shop.localhost');
+    const keyApi = new KeyApi({ baseUrl, apiKey: KEY, timeout: 50, retries: 0 });
+    onTestFinished(() => keyApi.close());
+    for (let n = 0; n < 6; n++) {
+      const { error } = await visit(keyApi, guess(n));
+      expect(error).toMatchObject({ message: expect.stringContaining('not sent within 50 ms') });
+    }
+    expect(lookup).toHaveBeenCalled();
+  });
+
+  it('opens no door where it is time before the request, for the api_key', async () => {
+    const { service, keyApi } = keyApiOn({}, { apiKey: () => new Promise(() => {}), timeout: 50 });
+    expect((await visit(keyApi, guess(0))).error).toMatchObject({ code: 'service_unavailable' });
+    expect(service.asked('all')).toBe(0);
   });
 });
 
