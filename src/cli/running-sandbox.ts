@@ -4,7 +4,7 @@ import { ACTIONS, type Action } from '../sandbox/actions.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import { SWITCHES } from '../sandbox/switches.js';
 import type { Command, Commands, Values } from './command.js';
-import { CommandError, printable, printableJson, type RunOptions, readFile, table } from './io.js';
+import { CommandError, printable, printableJson, type RunOptions, table } from './io.js';
 import { readSettings } from './settings.js';
 
 export const DEFAULT_URL = 'http://127.0.0.1:4000';
@@ -58,7 +58,6 @@ export function controlCommands(options: RunOptions): Commands {
 const OWN_ARGUMENTS: Readonly<Record<string, string>> = {
   set: '<switch...>',
   reset: '[name...]',
-  restore: '<file>',
 };
 
 function takesOf(name: string, { fields }: Action): string {
@@ -74,7 +73,6 @@ function takesOf(name: string, { fields }: Action): string {
 function fieldsOf(name: string, { fields }: Action, given: readonly string[]): object {
   if (name === 'set') return readSwitches(given);
   if (name === 'reset') return given.length > 0 ? { names: given } : {};
-  if (name === 'restore') return readFile('restore', given[0] ?? '', JSON.parse);
   const names = fields.map((field) => field.replace('?', ''));
   const found: Record<string, string> = {};
   for (const text of given) {
@@ -144,14 +142,17 @@ function textOf(name: string, { isReading }: Action, result: unknown): string {
 /**
  * Reads `name`, `name=value` and `group.name=value`. A name alone turns the switch on; a comma before a letter
  * separates two.
- * @param prefix is removed from the names.
+ * @param prefix is put ahead of the names that lack it.
  */
 export function readSwitches(given: readonly string[] = [], prefix = ''): Record<string, unknown> {
   const switches = given.flatMap((text) => text.split(/,(?=[a-z])/i));
   return Object.fromEntries(
     switches.map((text) => {
       const [name = '', ...rest] = text.split('=');
-      return [name.replace(prefix, ''), rest.length === 0 ? true : parseValue(rest.join('='))];
+      return [
+        name.startsWith(prefix) ? name : prefix + name,
+        rest.length === 0 ? true : parseValue(rest.join('=')),
+      ];
     }),
   );
 }

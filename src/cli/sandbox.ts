@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { parseEnv, styleText } from 'node:util';
 import { isLoopback } from '../http/client-options.js';
-import type { FaultScope, Sandbox } from '../sandbox/index.js';
+import type { Sandbox } from '../sandbox/index.js';
+import { changeSwitches } from '../sandbox/switches.js';
 import type { Commands } from './command.js';
 import { CommandError, type Io, printable, type RunOptions, readFile, table } from './io.js';
 import { DEFAULT_URL, readSwitches, SELF } from './running-sandbox.js';
@@ -21,8 +22,8 @@ const MORE = `Examples:
 
 const SWITCH = 'name, name=value, or several separated by commas';
 
-type Flags = { readonly deterministic?: boolean } & Partial<
-  Record<'port' | 'host' | 'redirectUrl' | 'saveEnv' | 'state' | 'seed', string> &
+type Flags = Partial<
+  Record<'port' | 'host' | 'redirectUrl' | 'saveEnv' | 'seed', string> &
     Record<'dialect' | 'fault' | 'consoleHost', string[]>
 >;
 
@@ -38,9 +39,10 @@ export const sandboxCommands = (options: RunOptions): Commands => ({
         value: '<file>',
         about: 'add the settings, and a SESSION_SECRET, to this file',
       },
-      seed: { value: '<file>', about: 'JSON with parts of the data, or an answer of items/all' },
-      state: { value: '<file>', about: 'keep purchases, keys, users and switches in this file' },
-      deterministic: { about: 'make the same keys, tokens and codes in every run' },
+      seed: {
+        value: '<file>',
+        about: 'the data: what "sandbox export" prints, parts of it, or an answer of items/all',
+      },
       dialect: { value: '<switch>', about: `how deployments differ: ${SWITCH}`, isList: true },
       fault: {
         value: '<switch>',
@@ -67,11 +69,11 @@ export const sandboxCommands = (options: RunOptions): Commands => ({
 
 /** Makes a sandbox with the data and the switches of the flags. */
 async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
-  const { state, redirectUrl, deterministic, consoleHost: consoleHosts } = flags;
+  const { redirectUrl, consoleHost: consoleHosts } = flags;
   // Imported here, because no other command needs Express.
   const { createSandbox } = await import('../sandbox/index.js');
   const sandbox = createSandbox({
-    ...{ state, redirectUrl, deterministic, consoleHosts },
+    ...{ redirectUrl, consoleHosts },
     seed: flags.seed && readFile('--seed', flags.seed, JSON.parse),
     onRequest: ({ at, method, path, params, status, msg, durationMs }) => {
       const time = new Date(at).toTimeString().slice(0, 8);
@@ -84,12 +86,8 @@ async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
   for (const { app_id, redirect_url } of sandbox.data.apps) {
     if (!redirect_url) sandbox.data.setRedirectUrl(app_id, redirectUrl ?? DEFAULT_REDIRECT);
   }
-  Object.assign(sandbox.dialect, readSwitches(flags.dialect, 'dialect.'));
-  for (const [name, value] of Object.entries(readSwitches(flags.fault, 'faults.'))) {
-    const [key = '', scope] = name.split(/@(.*)/s);
-    const faults = scope ? sandbox.faults.at(scope as FaultScope) : sandbox.faults;
-    Object.assign(faults, { [key]: value });
-  }
+  changeSwitches(sandbox, readSwitches(flags.dialect, 'dialect.'));
+  changeSwitches(sandbox, readSwitches(flags.fault, 'faults.'));
   return sandbox;
 }
 

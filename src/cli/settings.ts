@@ -26,7 +26,7 @@ export const inVariables = (message: string): string =>
     .replace('"timeout"', '--timeout')
     .replace('createSandbox.redirectUrl', '--redirect-url')
     .replace('createSandbox.consoleHosts', '--console-host')
-    .replace(/createSandbox\.(seed|state)/, '--$1');
+    .replace('createSandbox.seed', '--seed');
 
 /** Where the service is and what identifies the app to it. */
 export interface Settings extends Partial<Record<Name, string | undefined>> {

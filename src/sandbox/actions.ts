@@ -4,7 +4,6 @@ import type { SandboxContext } from './context.js';
 import { examine, findOrThrow, firstCredentials } from './data/sandbox-data.js';
 import { parseOrThrow, RECORDS } from './data/schema.js';
 import { callbackUrl } from './login-api/oauth.js';
-import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
 import { changeSwitches, switchValues } from './switches.js';
 
 /** Something that the console, the JSON API and the command line do to a sandbox that runs. */
@@ -197,13 +196,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
   requests: reading('export the request log, with bodies, without secrets', ({ record }) =>
     record.list(),
   ),
-  snapshot: reading('export the data and the switches, with their secrets', snapshotOf),
-  restore: {
-    about: 'put a snapshot back',
-    fields: ['seed', 'switches?', 'drawn?'],
-    isReading: false,
-    run: (context, given) => restoreSnapshot(context, given as SandboxSnapshot),
-  },
+  export: reading('export the data, with their secrets, as --seed takes them', ({ seed }) => seed),
 };
 
 /**

@@ -27,13 +27,13 @@ function refusalOf(error: unknown): Refused {
 
 /** Answers what the routes could not, in the style of the interface that was asked, without a stack. */
 const errors =
-  ({ dialect }: SandboxContext): ErrorRequestHandler =>
+  (context: SandboxContext): ErrorRequestHandler =>
   (error, req, res, _next) => {
     if (res.headersSent) return void res.destroy();
     const { status, message } = refusalOf(error);
     const part = interfaceOf(req.path);
-    if (part === 'key-api') return sendRefusal(res, dialect, status, message);
-    if (part === 'login-api') return sendLoginError(res, dialect, status, message);
+    if (part === 'key-api') return sendRefusal(context, res, status, message);
+    if (part === 'login-api') return sendLoginError(context, res, status, message);
     const isJson = /^\/(sandbox\/api|openapi\.json)/.test(req.path) || !req.accepts('html');
     if (isJson) res.status(status).json({ message });
     else sendPage(res, errorPage(message, status));

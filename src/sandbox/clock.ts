@@ -36,6 +36,15 @@ export function createClock(base: () => number): SandboxClock {
 /** In milliseconds. */
 export const DAY = 86_400_000;
 
+/** The units of a duration, in milliseconds. */
+export const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY };
+
+/** The milliseconds of `300ms`, `90s`, `1.5h` or `-30d`; `undefined` for any other text. */
+export function readDuration(text: string): number | undefined {
+  const [, count, unit] = /^\s*(-?\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*$/.exec(text) ?? [];
+  return unit ? Number(count) * UNITS[unit as keyof typeof UNITS] : undefined;
+}
+
 /** Epoch milliseconds as the service writes timestamps: ISO 8601, UTC, whole seconds. */
 export const timestamp = (ms: number): string =>
   new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');

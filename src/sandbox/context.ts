@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { createClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
@@ -7,7 +6,6 @@ import { parseOrThrow, redirectUrl, type SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
 import { createCredentials } from './login-api/credentials.js';
 import { createRecord, type SandboxRequest } from './record.js';
-import { keepState } from './state.js';
 import { createDialect, createFaults, type SandboxDialect } from './switches.js';
 
 /** Options of {@link createSandbox}; every one can be left out. */
@@ -27,12 +25,13 @@ export interface SandboxOptions {
    */
   consoleHosts?: readonly string[] | undefined;
   /**
-   * A file in which purchases, keys, users and switches outlive a restart: read at the start, if it exists, in
-   * place of `seed` and `dialect`, and written at every change. It holds secrets. Default: none.
+   * Changes the JSON of any answer of both APIs, for tests of your own: it gets the path and the body, and returns the body
+   * to send, or text that is sent in place of JSON. Default: the answers of the specification.
+   *
+   * @example answer: (path, body) => path === '/api/items/all' ? { ...body, items: [] } : body
    */
-  state?: string | undefined;
-  /** Whether keys, tokens and codes are the same in every run. Default: false. */
-  deterministic?: boolean | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows which answer it changes.
+  answer?: ((path: string, body: any) => unknown) | undefined;
   /** Called with each request when its answer has ended, except those of the console. Default: not called. */
   onRequest?: ((request: SandboxRequest) => void) | undefined;
 }
@@ -57,8 +56,7 @@ const optionsSchema = z.partial(
     consoleHosts: z
       .array(z.string())
       .check(z.refine((names) => names.every(isHostName), 'expected host names, without a port')),
-    state: z.string().check(z.minLength(1, 'expected the name of a file')),
-    deterministic: z.boolean(),
+    answer: aFunction,
     onRequest: aFunction,
   } satisfies Record<keyof SandboxOptions, z.ZodMiniType>),
 );
@@ -73,51 +71,25 @@ export type SandboxContext = ReturnType<typeof createContext>;
  */
 export function createContext(options: SandboxOptions) {
   parseOrThrow(optionsSchema, options, 'createSandbox');
-  /** Writes the state file, if there is one. */
-  let save = (): void => {};
-  let isChanging = false;
-  /** Makes a change of what a state file holds, and saves it. A change within a change is saved with that. */
-  const change = (make: () => void): void => {
-    if (isChanging) return void make();
-    isChanging = true;
-    try {
-      make();
-    } finally {
-      isChanging = false;
-    }
-    save();
-  };
   /** What switches count: requests by address, and errors that are due by scope. They start again with a switch. */
   const counts = { requests: new Map<string, number>(), errors: new Map<string, number>() };
-  const setSwitch = (key: string, make: () => void) => {
-    change(make);
+  const onChange = (key: string) => {
     // The faults themselves count `times` down.
     if (key !== 'times') for (const each of Object.values(counts)) each.clear();
   };
-  /** How many secrets were drawn. */
-  const drawn = { count: 0 };
-  /** Makes a secret of up to 32 bytes, in hex. */
-  const draw = (bytes: number): string => {
-    drawn.count++;
-    if (!options.deterministic) return randomBytes(bytes).toString('hex');
-    const digest = createHash('sha256').update(`marketgate sandbox ${drawn.count}`).digest('hex');
-    return digest.slice(0, 2 * bytes);
-  };
   const clock = createClock(options.clock ?? Date.now);
-  const dialect = createDialect(options.dialect, setSwitch);
-  const { faults, scopes: faultScopes } = createFaults(setSwitch);
-  const credentials = createCredentials(clock, dialect, draw);
+  const dialect = createDialect(options.dialect, onChange);
+  const { faults, scopes: faultScopes } = createFaults(onChange);
+  const credentials = createCredentials(clock, dialect);
   const freshSeed = () => buildSeed(options.seed, clock.now());
   const seed = freshSeed();
-  const context = {
-    ...{ clock, dialect, faults, faultScopes, counts, credentials, drawn, change },
+  return {
+    ...{ clock, dialect, faults, faultScopes, counts, credentials, answer: options.answer },
     /** What `data` reads and changes. */
     seed,
-    data: new SandboxData({ seed, freshSeed, clock, credentials, change, draw }),
+    data: new SandboxData({ seed, freshSeed, clock, credentials }),
     record: createRecord(clock, options.onRequest),
     /** The names under which the console answers, besides localhost and addresses. */
     consoleHosts: new Set(options.consoleHosts?.map(hostnameOf)),
   };
-  if (options.state !== undefined) save = keepState(context, options.state);
-  return context;
 }

@@ -5,24 +5,14 @@ import type { SandboxContext } from './context.js';
 import { interfaceOf } from './request.js';
 import { faultsOn, putBack, type ScopedFaults } from './switches.js';
 
-/** What PHP prints into an answer when warnings are not turned off on the server. */
-export const WARNING_TEXT =
-  '<br />\n<b>Warning</b>:  Undefined array key "lang" in <b>/srv/app/bootstrap.php</b> on line <b>112</b><br />\n';
-
-export const BOM = '\uFEFF';
 const HTML = 'text/html; charset=utf-8';
-const SLOW_INTERVAL = 50;
 const BLANKS = Buffer.alloc(64 * 1024, ' ');
 
 /**
- * Carries out the faults that happen instead of the service's work, in this order: latency, hang, redirect, rateLimit,
- * errorRate, html. `sendAnswer` carries out the others.
+ * Carries out the faults that happen instead of the service's work, in this order: latency, hang, rateLimit,
+ * errorRate, html. `send` carries out the others.
  */
-export function faultsBeforeAnswer({
-  faultScopes,
-  counts,
-  change,
-}: SandboxContext): RequestHandler {
+export function faultsBeforeAnswer({ faultScopes, counts }: SandboxContext): RequestHandler {
   /** Whether a request of a scope has its turn to fail. Counts it there. */
   const isFailingIn = (scope: string, { errorRate = 0 }: Partial<ScopedFaults>): boolean => {
     const due = (counts.errors.get(scope) ?? 0) + errorRate;
@@ -43,16 +33,13 @@ export function faultsBeforeAnswer({
     // All of them count, so no `some`.
     const isFailing = hits.map(({ scope, on }) => isFailingIn(scope, on)).includes(true);
     for (const { faults: hit, times } of hits) {
-      if (times === 1) change(() => putBack(hit));
+      if (times === 1) putBack(hit);
       else if (times !== undefined) hit.times = times - 1;
     }
     res.locals.faults = faults;
     const proceed = (): void => {
       if (faults.hang) {
         // No answer, and no timer either: only the caller or close() ends this.
-      } else if (faults.redirect) {
-        const status = faults.redirect === true ? 302 : faults.redirect;
-        res.writeHead(status, { Location: 'https://elsewhere.example/' }).end();
       } else if (faults.rateLimit !== undefined) {
         res.setHeader('Retry-After', faults.rateLimit === true ? 30 : Number(faults.rateLimit));
         sendErrorPage(res, 429, '429 Too Many Requests', 'Please slow down.');
@@ -76,16 +63,30 @@ export function faultsBeforeAnswer({
 export function sendErrorPage(res: Response, status: number, title: string, text: string): void {
   const head = html`<head><meta charset="utf-8"><title>${title}</title></head>`;
   const page = html`<!doctype html>\n<html lang="en">${head}<body><h1>${title}</h1><p>${text}</p></body></html>`;
-  sendAnswer(res, status, page.toString(), HTML);
+  send(res, status, page.toString(), HTML);
 }
 
-/** Sends what an API endpoint answers, changed by the faults of its request. */
-export function sendAnswer(
+/** Sends the JSON of an endpoint, as the option `answer` changes it. A text in place of the body is sent as it is. */
+export function sendJson(
+  { answer }: Pick<SandboxContext, 'answer'>,
   res: Response,
   status: number,
-  body: string,
-  contentType = 'application/json',
+  body: object,
 ): void {
+  const text = JSON.stringify(body);
+  if (!answer) return void send(res, status, text);
+  try {
+    const changed = answer(res.req.path, JSON.parse(text));
+    if (changed === undefined) throw new TypeError('it returned nothing, not even the body');
+    send(res, status, typeof changed === 'string' ? changed : JSON.stringify(changed));
+  } catch (error) {
+    res.locals.msg = `createSandbox.answer failed: ${(error as Error).message}`;
+    send(res, 500, res.locals.msg, 'text/plain; charset=utf-8');
+  }
+}
+
+/** Sends what an endpoint answers, changed by the faults of its request. */
+function send(res: Response, status: number, body: string, contentType = 'application/json'): void {
   // The body of a HEAD goes nowhere, so nothing would slow down what writes an endless one.
   const isHead = res.req.method === 'HEAD';
   const faults: Partial<ScopedFaults> = isHead ? {} : (res.locals.faults ?? {});
@@ -93,18 +94,12 @@ export function sendAnswer(
   res.statusCode = status;
   res.setHeader('Content-Type', contentType);
   res.setHeader('Cache-Control', 'no-store');
-  const ahead = `${faults.bom ? BOM : ''}${faults.warnings ? WARNING_TEXT : ''}`;
-  const whole = Buffer.from(ahead + body);
+  const whole = Buffer.from(body);
   const half = whole.subarray(0, Math.floor(whole.length / 2));
   if (faults.endless) {
     res.write(whole);
-    if (faults.endless === 'slow') {
-      const timer = setInterval(() => res.write(' '), SLOW_INTERVAL);
-      res.once('close', () => clearInterval(timer));
-    } else {
-      // No faster than they are read. Blanks after a JSON value are legal, so size is the only thing wrong.
-      pipeline(Readable.from(blanks()), res, () => undefined);
-    }
+    // No faster than they are read. Blanks after a JSON value are legal, so size is the only thing wrong.
+    pipeline(Readable.from(blanks()), res, () => undefined);
     return;
   }
   res.setHeader('Content-Length', faults.truncated ? half.length : whole.length);

@@ -19,7 +19,7 @@ export type {
 export type { SandboxRequest } from './record.js';
 export type { SandboxInterface } from './request.js';
 export { createSandbox, type Sandbox, type SandboxListening } from './sandbox.js';
-export type { SandboxSnapshot } from './state.js';
+export type { SandboxSnapshot } from './snapshot.js';
 export type {
   FaultScope,
   SandboxDialect,

@@ -14,7 +14,7 @@ import {
   type SandboxData,
 } from './data/sandbox-data.js';
 import type { SandboxRequest } from './record.js';
-import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
+import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './snapshot.js';
 import type { SandboxDialect, SandboxFaults } from './switches.js';
 
 /** What a client needs to talk to a sandbox that is listening. */

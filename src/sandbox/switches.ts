@@ -1,88 +1,51 @@
-import * as z from 'zod/mini';
+import { readDuration, UNITS } from './clock.js';
 
 /**
- * How real deployments differ from the specification: one switch per difference, combinable, and changeable while the
- * sandbox runs. By default, the sandbox does as the specification says.
+ * How real deployments differ from the specification, as far as an app can notice: one switch per difference, combinable,
+ * and changeable while the sandbox runs. By default, the sandbox does as the specification says. Any other difference is
+ * for the option `answer` of `createSandbox`.
  */
 export interface SandboxDialect {
-  /** Key API. Documented errors have HTTP 401 and 404 (`'http'`, default), or 200. */
-  errorStatus: 'http' | 'ok';
-  /** Key API. "No Items Found" instead of "No items found". */
-  capitalisation: boolean;
-  /** Key API. `status`, `msg` and `license_type` in Turkish (`true`, `'tr'`) or German. */
+  /**
+   * HTTP status of documented errors: 400, 401 and 404 (`'http'`), or 200 (`'ok'`). By default that of most deployments:
+   * `'http'` for the key API, `'ok'` for the login API.
+   */
+  errorStatus: 'http' | 'ok' | undefined;
+  /** Error messages, and `status` and `license_type` of the key API, in Turkish (`true`, `'tr'`) or German. */
   localised: boolean | 'tr' | 'de';
-  /** Key API. `'item'`: validation answers `{status, item: Purchase}` instead of `{status, data: {purchase}}`. */
-  validationEnvelope: 'data' | 'item';
-  /** Key API. `tags` is `"a,b,c"`. */
-  tagsAsString: boolean;
   /**
    * Key API: `options`, `version`, `demo_link`, `sub_category`, the profile's `heading` and `description`,
    * and `contact.email` are null, and so is `social_links` of the first workspace; other workspaces keep
    * its names with null values. Login API: every field but user_id, user_name and user_email is null.
    */
   nulls: boolean;
-  /** Key API. `screenshots` is `{"0": url, "1": url}`, or null where there are none. */
-  screenshotsAsObject: boolean;
-  /** Key API. Timestamps as `2020-02-18T07:42:08.000000Z`. */
-  microseconds: boolean;
-  /** Key API. Prices and balances as strings with two decimals. */
-  numericStrings: boolean;
-  /** Key API. Support that has ended: `supported_until` is left out (off), or there and in the past (on). */
+  /** Key API. Support that has ended: `supported_until` is left out (off), or present and in the past (on). */
   supportedUntilPast: boolean;
-  /** Key API. items/all answers "No items found" when there is exactly one item. */
-  singleItemBug: boolean;
   /**
    * Key API. At most this many requests a minute per client address (`true`: 60), then 429 with
    * `Retry-After`, `X-RateLimit-*` and an HTML page, or `{message}` for clients that accept JSON.
    */
   rateLimit: boolean | number;
-  /** Key API. A browser's User-Agent is redirected to the home page. */
-  browserRedirect: boolean;
   /** Key API. A plain HTML 404 on every path. */
   apiDisabled: boolean;
-  /** Key API. A gateway answers with JSON of its own, `{msg}` or `{code, msg}`; `true` is 404. */
-  gatewayErrors: boolean | 404 | 405 | 413 | 415;
-  /** Key API. 500: an HTML page, `{message}`, or (`true`) whichever the Accept header asks for. */
-  crash: boolean | 'html' | 'json';
-  /** Key API. On by default: spaces around parameters are ignored. Off: they are part of the value. */
-  trimming: boolean;
-  /**
-   * Login API. `'ok'` (default): errors are HTTP 200 with `{error: true, message}`. `'http'`: the same body
-   * with 400, or 401 for an access_token. `'localised'`: HTTP 200 with a translated sentence. 403 and 422: JSON of
-   * another form. `'empty'`: 400 without a body.
-   */
-  errors: 'ok' | 'http' | 'localised' | 403 | 422 | 'empty';
   /** Login API. `'get'`: the exchange reads its fields from the query only, and GET is accepted. */
   authorizeMethod: 'post' | 'get';
-  /** Login API. A new auth_key ends the one before it of the same app and user. */
+  /** Login API. How many minutes a new access_token lives; 60 by default. */
+  tokenMinutes: number;
+  /** Login API. get_user_info answers `[]` with HTTP 200, as for a user who was deleted. */
+  vanishedUser: boolean;
+  /** Login API. authorize and get_user_info answer an HTML page with HTTP 200. */
+  htmlOutage: boolean;
+  /** Login API. A new auth_key ends the previous one of the same app and user. */
   oneLiveAuthKey: boolean;
   /** Login API. After a first consent in a browser, its later visits are redirected back at once, without a page. */
   rememberedConsent: boolean;
   /** Login API. A `state` given to /api/oauth comes back with the auth_key. */
   echoState: boolean;
-  /** Login API. How many minutes a new access_token lives; 60 by default. */
-  tokenMinutes: number;
-  /**
-   * Login API. Authorising again while a token lives returns the same token, its life not extended; an
-   * expired token that was replaced reads "invalid", not "expired".
-   */
-  tokenReuse: boolean;
-  /** Login API. `user_registered` is `YYYY-MM-DD HH:MM:SS`. */
-  datetimes: boolean;
-  /** Login API. `user_picture` and `user_cover` are relative paths. */
-  relativePictures: boolean;
-  /** Login API. `profile_picture`, `profile_cover` and others next to the documented fields. */
-  extraFields: boolean;
-  /** Login API. get_user_info answers `[]` with HTTP 200, as for a user who is gone. */
-  vanishedUser: boolean;
-  /** Login API. authorize and get_user_info answer an HTML page with HTTP 200. */
-  htmlOutage: boolean;
-  /** Login API. Text (`true`) or a byte order mark ahead of the JSON, content type text/html. */
-  warnings: boolean | 'text' | 'bom';
 }
 
 /**
- * The faults of one scope. They combine. The first six happen instead of the service's work, the others to an answer
+ * The faults of one scope. They combine. Up to `html` they happen instead of the service's work, the others to an answer
  * after the work was done, so an auth_key is spent by then.
  */
 export interface ScopedFaults {
@@ -90,22 +53,16 @@ export interface ScopedFaults {
   latency: number | [least: number, most: number];
   /** Never answers. */
   hang: boolean;
-  /** Redirects to another host, with 302 (`true`) or this status. */
-  redirect: boolean | 301 | 302 | 303 | 307 | 308;
   /** 429 with `Retry-After`: 30 seconds (`true`), or so many. */
   rateLimit: boolean | number;
   /** Share of requests, 0 to 1, answered 500. Spread evenly, not by chance: 0.5 fails every second one. */
   errorRate: number;
   /** An HTML page with HTTP 200. */
   html: boolean;
-  /** A byte order mark ahead of the JSON. */
-  bom: boolean;
-  /** Warning text ahead of the JSON. */
-  warnings: boolean;
   /** A complete HTTP answer whose body is cut in the middle. */
   truncated: boolean;
-  /** A body that never ends: as fast as it is read (`true`), or one byte every 50 ms (`'slow'`). */
-  endless: boolean | 'slow';
+  /** A body that never ends. */
+  endless: boolean;
   /** The connection is reset in the middle of the body. */
   reset: boolean;
   /** Limits every fault of the scope to the next so many requests that it hits; then all of them end. */
@@ -131,34 +88,43 @@ export interface Switch<T = unknown> {
   /** What it does when it is on, in a few words. */
   readonly about: string;
   readonly initial: T;
-  readonly type: z.ZodMiniType<T>;
+  readonly takes: (value: unknown) => boolean;
   /** Which values it takes, as an error says it. */
   readonly expected: string;
   /** What to choose from in the console; without any, a value is typed in. */
   readonly choices?: readonly T[];
+  /** What its number counts, if that is time: text such as `2s` is a number of these. */
+  readonly unit?: keyof typeof UNITS;
 }
 
 type SwitchesOf<Settings> = { readonly [Name in keyof Settings]-?: Switch<Settings[Name]> };
 
 /** A switch with some values to choose from; the first is where it starts. */
-const oneOf = <const T extends readonly (string | number | boolean)[]>(
+const oneOf = <const T extends readonly (string | boolean | undefined)[]>(
   about: string,
   ...choices: T
 ): Switch<T[number]> => ({
   about,
   initial: choices[0] as T[number],
-  type: z.literal(choices),
-  expected: choices.map((choice) => JSON.stringify(choice)).join(', '),
+  takes: (value) => choices.includes(value as T[number]),
+  expected: choices
+    .filter((choice) => choice !== undefined)
+    .map((choice) => JSON.stringify(choice))
+    .join(', '),
   choices,
 });
 
 const onOff = (about: string): Switch<boolean> => oneOf(about, false, true);
 
+const isWithin = (value: unknown, least: number, most: number): boolean =>
+  typeof value === 'number' && value >= least && value <= most;
+
 /** A switch that is off, on, or a whole number. */
 const onOrNumber = (about: string, most: number): Switch<boolean | number> => ({
   about,
   initial: false,
-  type: z.union([z.boolean(), z.int().check(z.minimum(0), z.maximum(most))]),
+  takes: (value) =>
+    typeof value === 'boolean' || (Number.isInteger(value) && isWithin(value, 0, most)),
   expected: `true, false or a whole number up to ${most}`,
   choices: [false, true],
 });
@@ -166,7 +132,7 @@ const onOrNumber = (about: string, most: number): Switch<boolean | number> => ({
 const amount = (about: string, most: number, initial = 0): Switch<number> => ({
   about,
   initial,
-  type: z.number().check(z.minimum(0), z.maximum(most)),
+  takes: (value) => isWithin(value, 0, most),
   expected: `a number from 0 to ${most}`,
 });
 
@@ -174,64 +140,48 @@ const amount = (about: string, most: number, initial = 0): Switch<number> => ({
 const TEN_YEARS = 5_256_000;
 /** A timer of Node.js that is longer fires at once. Not imported: that would split the clients' bundle in two. */
 const MAX_TIMER_DELAY = 2 ** 31 - 1;
+const isDelay = (value: unknown) => isWithin(value, 0, MAX_TIMER_DELAY);
 
 const DIALECT: SwitchesOf<SandboxDialect> = {
-  errorStatus: oneOf('HTTP status of documented errors: 401 and 404, or 200', 'http', 'ok'),
-  capitalisation: onOff('“No Items Found” instead of “No items found”'),
-  localised: oneOf('status, msg and license_type in another language', false, true, 'tr', 'de'),
-  validationEnvelope: oneOf('Where validation puts the purchase', 'data', 'item'),
-  tagsAsString: onOff('tags is "a,b,c"'),
+  errorStatus: oneOf('HTTP status of documented errors: 4xx, or 200', undefined, 'http', 'ok'),
+  localised: oneOf('Messages in another language', false, true, 'tr', 'de'),
   nulls: onOff('null where a value is missing'),
-  screenshotsAsObject: onOff('screenshots is an object or null'),
-  microseconds: onOff('Timestamps with microseconds'),
-  numericStrings: onOff('Prices and balances as strings'),
   supportedUntilPast: onOff('supported_until also when it has passed'),
-  singleItemBug: onOff('“No items found” when there is exactly one'),
   rateLimit: onOrNumber('429 after so many requests a minute and address; on is 60', 1e9),
-  browserRedirect: onOff('Redirects a browser’s User-Agent to the home page'),
   apiDisabled: onOff('An HTML 404 on every path of the key API'),
-  gatewayErrors: oneOf('A gateway answers with JSON of its own', false, true, 404, 405, 413, 415),
-  crash: oneOf('500 on every path of the key API', false, true, 'html', 'json'),
-  trimming: { ...onOff('Spaces around parameters are ignored'), initial: true },
-  errors: oneOf('How the login API refuses', 'ok', 'http', 'localised', 403, 422, 'empty'),
   authorizeMethod: oneOf('How the auth_key is exchanged', 'post', 'get'),
-  oneLiveAuthKey: onOff('A new auth_key ends the one before it, of one app and user'),
+  tokenMinutes: {
+    ...amount('How many minutes a new access_token lives', TEN_YEARS, 60),
+    unit: 'm',
+  },
+  vanishedUser: onOff('get_user_info answers [], as for a user who was deleted'),
+  htmlOutage: onOff('The login API answers an HTML page with HTTP 200'),
+  oneLiveAuthKey: onOff('A new auth_key ends the previous one of the same app and user'),
   rememberedConsent: onOff('Shows its pages once; later visits go back at once'),
   echoState: onOff('A state given to /api/oauth comes back with the auth_key'),
-  tokenMinutes: amount('How many minutes a new access_token lives', TEN_YEARS, 60),
-  tokenReuse: onOff('Authorising again gives the same token'),
-  datetimes: onOff('user_registered with a time of day'),
-  relativePictures: onOff('user_picture and user_cover as relative paths'),
-  extraFields: onOff('More fields than documented in user_info'),
-  vanishedUser: onOff('get_user_info answers [], as for a user who is gone'),
-  htmlOutage: onOff('The login API answers an HTML page with HTTP 200'),
-  warnings: oneOf('Text or a byte order mark ahead of the JSON', false, true, 'text', 'bom'),
 };
-
-const delay = z.number().check(z.minimum(0), z.maximum(MAX_TIMER_DELAY));
 
 const FAULTS: SwitchesOf<ScopedFaults> = {
   latency: {
-    about: 'Waits so many milliseconds first; [100,400] is a range',
+    about: 'Waits so long first, in milliseconds; [100,400] is a range',
     initial: 0,
-    type: z.union([delay, z.tuple([delay, delay])]),
+    takes: (value) =>
+      isDelay(value) || (Array.isArray(value) && value.length === 2 && value.every(isDelay)),
     expected: `a number from 0 to ${MAX_TIMER_DELAY}, or two as [least, most]`,
+    unit: 'ms',
   },
   hang: onOff('Never answers'),
-  redirect: oneOf('Redirects to another host', false, true, 301, 302, 303, 307, 308),
   // More seconds cannot be said as a date.
-  rateLimit: onOrNumber('429 with Retry-After, in seconds; on is 30', 1e12),
+  rateLimit: { ...onOrNumber('429 with Retry-After, in seconds; on is 30', 1e12), unit: 's' },
   errorRate: amount('Share of requests answered 500, 0 to 1, spread evenly', 1),
   html: onOff('An HTML page with HTTP 200'),
-  bom: onOff('A byte order mark ahead of the JSON'),
-  warnings: onOff('Warning text ahead of the JSON'),
   truncated: onOff('Cuts the body in the middle, in a complete answer'),
-  endless: oneOf('A body that never ends; or one byte at a time', false, true, 'slow'),
+  endless: onOff('A body that never ends'),
   reset: onOff('Resets the connection in the middle of the body'),
   times: {
     about: 'How many requests they hit before they end; empty is no limit',
     initial: undefined,
-    type: z.optional(z.int().check(z.minimum(1))),
+    takes: (value) => Number.isInteger(value) && isWithin(value, 1, Number.MAX_SAFE_INTEGER),
     expected: 'a whole number of requests, at least 1',
   },
 };
@@ -248,13 +198,9 @@ export const SWITCHES = (['faults', 'dialect'] as const).flatMap((group) =>
   })),
 );
 
-/** Makes a change to a switch, and saves it. */
-type SetSwitch = (key: string, make: () => void) => void;
-
 /** @throws TypeError that names the switch, when it does not take the value. */
-function checkSwitch(name: string, { type, expected }: Switch, value: unknown): void {
-  const isTaken = value === undefined || type.safeParse(value).success;
-  if (!isTaken) throw new TypeError(`${name}: expected ${expected}`);
+function checkSwitch(name: string, { takes, expected }: Switch, value: unknown): void {
+  if (value !== undefined && !takes(value)) throw new TypeError(`${name}: expected ${expected}`);
 }
 
 /**
@@ -262,12 +208,13 @@ function checkSwitch(name: string, { type, expected }: Switch, value: unknown): 
  * wrong value throws, because a test that sets a switch nobody reads would pass for the wrong reason.
  *
  * @param nameOf - The full name of a switch.
+ * @param onChange - Called with the key of each switch that is set.
  * @param methods - What the object can do besides; not among its keys.
  */
 function switchObject<Settings extends object, Methods extends object>(
   nameOf: (key: string) => string,
   switches: SwitchesOf<Settings>,
-  setSwitch: SetSwitch,
+  onChange: (key: string) => void,
   methods: Methods,
 ): Settings & Methods {
   const values = Object.create(methods);
@@ -281,9 +228,8 @@ function switchObject<Settings extends object, Methods extends object>(
     }
     const entry: Switch = switches[key as keyof Settings];
     checkSwitch(name, entry, value);
-    setSwitch(key, () => {
-      values[key] = value === undefined ? entry.initial : value;
-    });
+    values[key] = value === undefined ? entry.initial : value;
+    onChange(key);
     return true;
   };
   return new Proxy(values, {
@@ -298,26 +244,29 @@ export function putBack(settings: object): void {
 }
 
 /** Makes the dialect of one sandbox: the specification's, with `given` switched on. */
-export const createDialect = (given: object | undefined, setSwitch: SetSwitch): SandboxDialect =>
+export const createDialect = (
+  given: object | undefined,
+  onChange: (key: string) => void,
+): SandboxDialect =>
   Object.assign(
-    switchObject((key) => `dialect.${key}`, DIALECT, setSwitch, {}),
+    switchObject((key) => `dialect.${key}`, DIALECT, onChange, {}),
     given,
   );
 
 /** Makes the faults of one sandbox. `scopes` has those that were asked for; the general ones are under `''`. */
-export function createFaults(setSwitch: SetSwitch) {
+export function createFaults(onChange: (key: string) => void) {
   const scopes = new Map<string, ScopedFaults>();
   const at = (scope: FaultScope): ScopedFaults => {
     if (!/^(key-api|login-api|\/.*)$/s.test(scope)) {
       throw new TypeError("faults.at: expected 'key-api', 'login-api' or a path");
     }
     const nameOf = (key: string) => `faults.${key}@${scope}`;
-    const found = scopes.get(scope) ?? switchObject(nameOf, FAULTS, setSwitch, {});
+    const found = scopes.get(scope) ?? switchObject(nameOf, FAULTS, onChange, {});
     scopes.set(scope, found);
     return found;
   };
-  const clear = () => setSwitch('faults', () => [...scopes.values()].forEach(putBack));
-  const faults = switchObject((key) => `faults.${key}`, FAULTS, setSwitch, { at, clear });
+  const clear = () => [...scopes.values()].forEach(putBack);
+  const faults = switchObject((key) => `faults.${key}`, FAULTS, onChange, { at, clear });
   scopes.set('', faults);
   return { faults: faults as SandboxFaults, scopes };
 }
@@ -356,31 +305,39 @@ export function switchValues(groups: SwitchGroups): Record<string, unknown> {
 }
 
 /**
- * Sets switches from `{ latency: 5, 'dialect.nulls': true, 'hang@/api/items/all': true }`, all or none; `null` puts
+ * Sets switches from `{ latency: '2s', 'dialect.nulls': true, 'hang@/api/items/all': true }`, all or none; `null` puts
  * one back, and all of `faults` or `dialect`.
  *
  * @throws TypeError that names what is wrong.
  */
 export function changeSwitches(
-  context: SwitchGroups & { readonly change: (make: () => void) => void },
+  groups: Pick<SwitchGroups, 'faults' | 'dialect'>,
   changes: unknown,
 ): void {
   if (typeof changes !== 'object' || changes === null || Array.isArray(changes)) {
     throw new TypeError('expected an object of switches');
   }
   const sets = Object.entries(changes).map(([given, change]) => {
-    const value: unknown = change ?? undefined;
-    if (given === 'faults' && value === undefined) return () => context.faults.clear();
-    if (given === 'dialect' && value === undefined) return () => putBack(context.dialect);
+    if (given === 'faults' && change === null) return () => groups.faults.clear();
+    if (given === 'dialect' && change === null) return () => putBack(groups.dialect);
     const [base = '', scope] = given.split(/@(.*)/s);
     const { name, group, key, entry } = locate(base, scope !== undefined);
+    const value = inUnits(entry, change ?? undefined);
     checkSwitch(scope === undefined ? name : `${name}@${scope}`, entry, value);
-    const target = scope === undefined ? context[group] : context.faults.at(scope as FaultScope);
+    const target = scope === undefined ? groups[group] : groups.faults.at(scope as FaultScope);
     return () => Object.assign(target, { [key]: value });
   });
-  context.change(() => {
-    for (const set of sets) set();
-  });
+  for (const set of sets) set();
+}
+
+/** What text such as `2s` or `[100ms,1s]` means for a switch that counts time; any other value as it is. */
+function inUnits({ unit }: Switch, value: unknown): unknown {
+  if (unit === undefined || typeof value !== 'string') return value;
+  const [first, second] = value
+    .replace(/^\[|\]$/g, '')
+    .split(',')
+    .map((text) => (readDuration(text) ?? Number.NaN) / UNITS[unit]);
+  return second === undefined ? first : [first, second];
 }
 
 /** The switch of a name; one that both groups have must be given with its group, or with a scope. */

@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto';
 import type * as z from 'zod/mini';
 import { DAY, type SandboxClock, timestamp } from '../clock.js';
 import {
@@ -88,13 +89,15 @@ interface DataParts {
   readonly freshSeed: () => SandboxSeed;
   readonly clock: SandboxClock;
   readonly credentials: { readonly clear: () => void };
-  readonly change: (make: () => void) => void;
-  readonly draw: (bytes: number) => string;
 }
 
-/** A UUID v4 of 32 hex digits. */
-const uuidOf = (hex: string): string =>
-  hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-a$4-$5');
+/** Something that looks drawn and is the same at every start. In hex. */
+const made = (what: string, id: unknown): string =>
+  createHash('sha256').update(`marketgate sandbox ${what} ${id}`).digest('hex');
+
+/** The n-th purchase code: a UUID v4. */
+const madeCode = (n: number): string =>
+  made('purchase_code', n).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*/, '$1-$2-4$3-a$4-$5');
 
 /** The next number as an id. */
 const nextId = (ids: readonly unknown[]): number =>
@@ -149,8 +152,9 @@ export class SandboxData {
     const item = findOrThrow(this.items, 'id', fields.item_id, 'item_id');
     const now = this.#parts.clock.now();
     const { supported_until: until = now + SUPPORT, ...rest } = fields;
-    const sold = { purchase_code: uuidOf(this.#parts.draw(16)), ...given(rest) };
-    const purchase = newPurchase(item, now, sold);
+    let n = this.purchases.length;
+    while (this.purchases.some(({ purchase_code }) => purchase_code === madeCode(n))) n++;
+    const purchase = newPurchase(item, now, { purchase_code: madeCode(n), ...given(rest) });
     return this.#add('addPurchase', 'purchases', { ...purchase, supported_until: instant(until) });
   }
 
@@ -181,24 +185,24 @@ export class SandboxData {
   /** Registers an app, with a new app_id and app_secret. Whatever is given replaces these. */
   addApp(fields: NewApp): Readonly<SeedApp> {
     const app_id = String(nextId(this.apps.map(({ app_id }) => app_id)));
-    const app_secret = this.#parts.draw(16);
+    const app_secret = made('app_secret', app_id).slice(32);
     return this.#add('addApp', 'apps', { app_id, app_secret, ...given(fields) });
   }
 
   /** Refunds a purchase: its code reads "Invalid purchase code" from now on. */
   refundPurchase(code: string): void {
-    this.#change(findOrThrow(this.purchases, 'purchase_code', code), { void: 'refunded' });
+    Object.assign(findOrThrow(this.purchases, 'purchase_code', code), { void: 'refunded' });
   }
 
   /** Takes a refund or a cancellation back: the code is valid again. */
   unrefundPurchase(code: string): void {
-    this.#change(findOrThrow(this.purchases, 'purchase_code', code), { void: undefined });
+    Object.assign(findOrThrow(this.purchases, 'purchase_code', code), { void: undefined });
   }
 
   /** Moves the end of support; `null` or `undefined` disables support. */
   setSupportedUntil(code: string, until: string | number | Date | null | undefined): void {
     const purchase = findOrThrow(this.purchases, 'purchase_code', code);
-    this.#change(purchase, { supported_until: instant(until) });
+    Object.assign(purchase, { supported_until: instant(until) });
   }
 
   /** Renews support: for half a year after its end, or after today where it has ended. */
@@ -210,22 +214,23 @@ export class SandboxData {
 
   /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is dead at once. */
   rotateApiKey(workspace: string): string {
-    const api_key = this.#parts.draw(32);
-    this.#change(findOrThrow(this.workspaces, 'id', workspace, 'workspace'), { api_key });
+    const owner = findOrThrow(this.workspaces, 'id', workspace, 'workspace');
+    const api_key = randomBytes(32).toString('hex');
+    Object.assign(owner, { api_key });
     return api_key;
   }
 
   /** Leaves a workspace without an api_key. */
   revokeApiKey(workspace: string): void {
     const owner = findOrThrow(this.workspaces, 'id', workspace, 'workspace');
-    this.#change(owner, { api_key: undefined });
+    Object.assign(owner, { api_key: undefined });
   }
 
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */
   setRedirectUrl(appId: string, url: string | undefined): void {
     const app = findOrThrow(this.apps, 'app_id', appId);
     if (url !== undefined) parseOrThrow(redirectUrl, url, 'redirectUrl');
-    this.#change(app, { redirect_url: url });
+    Object.assign(app, { redirect_url: url });
   }
 
   /** Puts everything back as it was at the start, except where logins lead back to. Ends all logins. */
@@ -236,7 +241,7 @@ export class SandboxData {
       const { redirect_url } = this.apps.find(({ app_id }) => app_id === app.app_id) ?? app;
       Object.assign(app, { redirect_url });
     }
-    this.#change(seed, fresh);
+    Object.assign(seed, fresh);
     credentials.clear();
   }
 
@@ -248,12 +253,8 @@ export class SandboxData {
     const record = parseOrThrow(SCHEMAS[part], given(fields), method);
     const records: SandboxSeed[P][number][] = this.#parts.seed[part];
     refuseRepeats(part, [...records, record], method);
-    this.#parts.change(() => records.push(record));
+    records.push(record);
     return record;
-  }
-
-  #change<T extends object>(record: T, change: Partial<T>): void {
-    this.#parts.change(() => Object.assign(record, change));
   }
 }
 

@@ -2,7 +2,8 @@ import type { Request, RequestHandler, Response, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
 import type { SeedItem } from '../data/schema.js';
-import { faultsBeforeAnswer, sendAnswer, sendErrorPage } from '../faults.js';
+import { faultsBeforeAnswer, sendErrorPage, sendJson } from '../faults.js';
+import { ANY_OTHER_MSG, localised } from '../localised.js';
 import { mediaOf } from '../media.js';
 import {
   bodyParameters,
@@ -14,7 +15,6 @@ import {
   Refused,
   refuseMethod,
 } from '../request.js';
-import type { SandboxDialect } from '../switches.js';
 
 /** Each endpoint with its documented `msg` (spec, "Errors") and the HTTP status that was seen with it. */
 const ENDPOINTS = [
@@ -34,31 +34,25 @@ export function keyApiRouter(context: SandboxContext): Router {
     router[method](path, ...front, ...(method === 'post' ? bodies : []), (req, res) => {
       const payload = answer(callOf(context, req));
       if (payload) {
-        const success = { status: localised('success', dialect), ...payload };
-        return sendAnswer(res, 200, JSON.stringify(success));
+        return sendJson(context, res, 200, { status: localised('success', dialect), ...payload });
       }
-      const isCapitalised = dialect.capitalisation && answer === itemsAll;
-      const sent = isCapitalised ? 'No Items Found' : msg;
-      sendRefusal(res, dialect, dialect.errorStatus === 'ok' ? 200 : status, sent);
+      sendRefusal(context, res, dialect.errorStatus === 'ok' ? 200 : status, msg);
     });
     router.all(path, ...front, (_req, res) => refuseMethod(res, method.toUpperCase()));
   }
   router.use((req, res, next) => {
     const isDisabled = dialect.apiDisabled && interfaceOf(req.path) === 'key-api';
-    if (isDisabled) sendFrameworkError(req, res, 404, 'Not Found', 'html');
+    if (isDisabled) sendErrorPage(res, 404, '404', 'Not Found');
     else next();
   });
   return router;
 }
 
-const BROWSER = /Mozilla|Chrome|Firefox|Edge|Opera/;
 const MINUTE = 60_000;
 
-/**
- * What stands in front of the key API on real deployments (field notes): a switched-off API, a gateway, a crash, a
- * rate limit per client address, and the redirect of browsers.
- */
-function deployment({ dialect, clock, counts }: SandboxContext): RequestHandler {
+/** What is in front of the key API on real deployments (field notes): an API that is off, a rate limit per client address. */
+function deployment(context: SandboxContext): RequestHandler {
+  const { dialect, clock, counts } = context;
   let windowStart = 0;
 
   /** Counts a request, and says whether it is within the limit. */
@@ -81,43 +75,13 @@ function deployment({ dialect, clock, counts }: SandboxContext): RequestHandler 
   };
 
   return (req, res, next) => {
-    const { apiDisabled, gatewayErrors, crash, rateLimit, browserRedirect } = dialect;
-    if (apiDisabled) return sendFrameworkError(req, res, 404, 'Not Found', 'html');
-    if (gatewayErrors !== false) {
-      const status = gatewayErrors === true ? 404 : gatewayErrors;
-      return sendAnswer(res, status, JSON.stringify(GATEWAY_ERRORS[status]));
-    }
-    if (crash !== false) return sendFrameworkError(req, res, 500, 'Server Error', crash);
-    const limit = rateLimit === true ? 60 : rateLimit;
-    if (limit !== false && !isWithinLimit(req, res, limit)) {
-      return sendFrameworkError(req, res, 429, 'Too Many Attempts.');
-    }
-    if (browserRedirect && BROWSER.test(req.headers['user-agent'] ?? '')) {
-      return void res.writeHead(302, { Location: '/' }).end();
-    }
-    next();
+    if (dialect.apiDisabled) return sendErrorPage(res, 404, '404', 'Not Found');
+    const limit = dialect.rateLimit === true ? 60 : dialect.rateLimit;
+    if (limit === false || isWithinLimit(req, res, limit)) return next();
+    const message = 'Too Many Attempts.';
+    if (req.headers.accept?.includes('/json')) sendJson(context, res, 429, { message });
+    else sendErrorPage(res, 429, '429', message);
   };
-}
-
-/** What gateways and frameworks send with these statuses, each in its own form. */
-const GATEWAY_ERRORS = {
-  404: { msg: 'Page not found' },
-  405: { code: 405, msg: 'Method not allowed' },
-  413: { code: 413, msg: 'Request entity too large' },
-  415: { code: 415, msg: 'Unsupported media type' },
-};
-
-/** Frameworks answer their own errors as HTML, or as `{message}` to clients that accept JSON (`true`). */
-function sendFrameworkError(
-  req: Request,
-  res: Response,
-  status: number,
-  message: string,
-  format: true | 'html' | 'json' = true,
-): void {
-  const isJson = format === true ? req.headers.accept?.includes('/json') : format === 'json';
-  if (isJson) sendAnswer(res, status, JSON.stringify({ message }));
-  else sendErrorPage(res, status, `${status}`, message);
 }
 
 /** A request for an endpoint of the key API. */
@@ -131,7 +95,7 @@ function callOf({ data, dialect, clock }: SandboxContext, req: Request) {
     const label = name.replaceAll('_', ' ');
     const given = parameters[name] ?? '';
     if (typeof given !== 'string') throw new Refused(400, `The ${label} must be a string.`);
-    const value = dialect.trimming ? given.trim() : given;
+    const value = given.trim();
     if (value === '') throw new Refused(400, `The ${label} field is required.`);
     return value;
   };
@@ -162,13 +126,11 @@ function accountDetails({ workspace, data, dialect, origin }: Call): Payload {
   return {
     data: {
       ...account,
-      balance: amountOf(account.balance, dialect),
       profile: {
         ...profile,
         ...(dialect.nulls && nulls),
         media: { avatar: `${media}/avatar.svg`, cover: `${media}/cover.svg`, ...profile.media },
       },
-      registered_at: timeOf(account.registered_at, dialect),
     },
   };
 }
@@ -178,8 +140,7 @@ function itemsAll(call: Call): Payload {
   const items = call.items
     .filter((item) => !item.deleted)
     .sort((a, b) => Date.parse(b.published_at) - Date.parse(a.published_at));
-  const isNone = items.length === 0 || (items.length === 1 && call.dialect.singleItemBug);
-  return isNone ? undefined : { items: items.map((item) => itemOf(item, call)) };
+  return items.length > 0 ? { items: items.map((item) => itemOf(item, call)) } : undefined;
 }
 
 /** GET /api/items/item → `{status, item: Item}`. */
@@ -205,78 +166,31 @@ function purchasesValidation(call: Call): Payload {
   const purchase = {
     ...fields,
     license_type: localised(fields.license_type, dialect),
-    price: amountOf(fields.price, dialect),
     item: itemOf(item, call),
-    ...(isShown && { supported_until: timeOf(until, dialect) }),
-    date: timeOf(fields.date, dialect),
+    ...(isShown && { supported_until: until }),
   };
-  return dialect.validationEnvelope === 'item' ? { item: purchase } : { data: { purchase } };
+  return { data: { purchase } };
 }
 
 /** An item as the service sends it (spec, "Item"). */
 function itemOf(seed: Readonly<SeedItem>, { origin, dialect }: Call): object {
   const { workspace, kind, screenshots, deleted, ...item } = seed;
-  const media = mediaOf(seed, origin);
   return {
     ...item,
     demo_link: item.demo_link ?? `${origin}/preview/${item.id}`,
     ...(dialect.nulls && { options: null, version: null, demo_link: null, sub_category: null }),
-    tags: dialect.tagsAsString ? item.tags.join(',') : item.tags,
-    media: {
-      ...media,
-      // Spreading an array numbers its entries: {"0": url, "1": url}.
-      ...(dialect.screenshotsAsObject && {
-        screenshots: media.screenshots ? { ...media.screenshots } : null,
-      }),
-    },
-    price: {
-      regular: amountOf(item.price.regular, dialect),
-      extended: amountOf(item.price.extended, dialect),
-    },
-    published_at: timeOf(item.published_at, dialect),
+    media: mediaOf(seed, origin),
   };
-}
-
-const amountOf = (value: number, { numericStrings }: SandboxDialect): number | string =>
-  numericStrings ? value.toFixed(2) : value;
-
-const timeOf = (iso: string, { microseconds }: SandboxDialect): string =>
-  microseconds ? new Date(iso).toISOString().replace('Z', '000Z') : iso;
-
-type Translation = Readonly<Record<'tr' | 'de', string>>;
-
-/** The words of a localised deployment, by the English ones in lower case. */
-const WORDS = new Map<string, Translation>([
-  ['success', { tr: 'başarılı', de: 'erfolgreich' }],
-  ['error', { tr: 'hata', de: 'Fehler' }],
-  ['invalid request', { tr: 'Geçersiz istek', de: 'Ungültige Anfrage' }],
-  ['no items found', { tr: 'Hiçbir öğe bulunamadı', de: 'Keine Artikel gefunden' }],
-  ['item not found', { tr: 'Öğe bulunamadı', de: 'Artikel nicht gefunden' }],
-  ['invalid purchase code', { tr: 'Geçersiz satın alma kodu', de: 'Ungültiger Kaufcode' }],
-  ['regular', { tr: 'Normal', de: 'Standard' }],
-  ['extended', { tr: 'Genişletilmiş', de: 'Erweitert' }],
-]);
-
-const ANY_OTHER_MSG = {
-  tr: 'Gönderilen veriler geçerli değil.',
-  de: 'Die gesendeten Daten sind nicht gültig.',
-};
-
-/** A text in the language of the dialect. `other` is for a text without a translation, which stays as it is by default. */
-function localised(text: string, { localised: to }: SandboxDialect, other?: Translation): string {
-  if (to === false) return text;
-  const translation = WORDS.get(text.toLowerCase()) ?? other;
-  return translation?.[to === true ? 'tr' : to] ?? text;
 }
 
 /** Answers `{status: "error", msg}`. */
 export function sendRefusal(
+  context: SandboxContext,
   res: Response,
-  dialect: SandboxDialect,
   status: number,
   text: string,
 ): void {
-  const msg = localised(text, dialect, ANY_OTHER_MSG);
+  const msg = localised(text, context.dialect, ANY_OTHER_MSG);
   res.locals.msg = msg;
-  sendAnswer(res, status, JSON.stringify({ status: localised('error', dialect), msg }));
+  sendJson(context, res, status, { status: localised('error', context.dialect), msg });
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SandboxClock } from '../clock.js';
 import type { SandboxDialect } from '../switches.js';
@@ -10,41 +11,24 @@ interface Credential {
 /** A sandbox that runs for weeks must not grow for ever. */
 const MAX = 10_000;
 
+const newSecret = (bytes: number): string => randomBytes(bytes).toString('hex');
+
 /**
- * The auth_keys and access_tokens of one sandbox (spec, "States and transitions").
- *
- * @param draw - Makes a secret of so many bytes, in hex.
+ * The auth_keys and access_tokens of one sandbox (spec, "States and transitions"). They are new at every start, because an
+ * app remembers those that were used.
  */
-export function createCredentials(
-  clock: SandboxClock,
-  dialect: SandboxDialect,
-  draw: (bytes: number) => string,
-) {
+export function createCredentials(clock: SandboxClock, dialect: SandboxDialect) {
   /** Each is valid until its first use. */
   const authKeys = new LRUCache<string, Credential>({ max: MAX });
   const tokens = new LRUCache<string, Credential & { readonly expiresAt: number }>({ max: MAX });
-  const isSame = (one: Credential, appId: string, userId: string): boolean =>
-    one.appId === appId && one.userId === userId;
-
-  const issueToken = ({ appId, userId }: Credential): string => {
-    for (const [value, token] of dialect.tokenReuse ? tokens : []) {
-      if (!isSame(token, appId, userId)) continue;
-      if (clock.now() < token.expiresAt) return value;
-      tokens.delete(value);
-    }
-    const value = draw(32);
-    const expiresAt = clock.now() + dialect.tokenMinutes * 60_000;
-    tokens.set(value, { appId, userId, expiresAt });
-    return value;
-  };
 
   return {
     /** A user accepted: issues a one-time auth_key. */
     issueAuthKey(appId: string, userId: string): string {
       for (const [value, key] of dialect.oneLiveAuthKey ? authKeys : []) {
-        if (isSame(key, appId, userId)) authKeys.delete(value);
+        if (key.appId === appId && key.userId === userId) authKeys.delete(value);
       }
-      const value = draw(16);
+      const value = newSecret(16);
       authKeys.set(value, { appId, userId });
       return value;
     },
@@ -54,7 +38,10 @@ export function createCredentials(
       const key = authKeys.get(authKey);
       if (key?.appId !== appId) return undefined;
       authKeys.delete(authKey);
-      return issueToken(key);
+      const value = newSecret(32);
+      const expiresAt = clock.now() + dialect.tokenMinutes * 60_000;
+      tokens.set(value, { ...key, expiresAt });
+      return value;
     },
 
     /** Whose token it is, or how it is not valid. It expires the moment its lifetime has elapsed. */

@@ -2,7 +2,8 @@ import type { RequestHandler, Response, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
 import { type SeedUser, USER_FIELDS } from '../data/schema.js';
-import { BOM, faultsBeforeAnswer, sendAnswer, sendErrorPage, WARNING_TEXT } from '../faults.js';
+import { faultsBeforeAnswer, sendErrorPage, sendJson } from '../faults.js';
+import { localised } from '../localised.js';
 import {
   bodyParameters,
   fieldOf,
@@ -34,11 +35,11 @@ export function loginApiRouter(context: SandboxContext): Router {
     const isGet = dialect.authorizeMethod === 'get';
     if (req.method !== 'POST' && !isGet) refuseMethod(res, 'POST');
     const field = fieldOf(isGet ? queryParameters(req) : bodyParameters(req));
-    send(res, dialect, authorize(context, field));
+    send(context, res, authorize(context, field));
   });
   router.get('/api/get_user_info', ...front, (req, res) => {
     const token = fieldOf(queryParameters(req))('access_token');
-    send(res, dialect, getUserInfo(context, token, originOf(req)));
+    send(context, res, getUserInfo(context, token, originOf(req)));
   });
 
   router.use(oauthRouter(context));
@@ -69,72 +70,42 @@ function getUserInfo(
   return user && !dialect.vanishedUser ? { user_info: userInfoOf(user, origin, dialect) } : [];
 }
 
-/** A relative path of a URL: `media/users/3001/picture.svg`. */
-const relative = (url: string): string =>
-  URL.canParse(url) ? new URL(url).pathname.slice(1) : url;
-
 /** User info: all fields are strings (spec, "User info"). Without pictures in the seed, the sandbox draws them. */
 function userInfoOf(user: Readonly<SeedUser>, origin: string, dialect: SandboxDialect): object {
   const media = `${origin}/media/users/${encodeURIComponent(user.user_id)}`;
-  const picture = user.user_picture ?? `${media}/picture.svg`;
-  const cover = user.user_cover ?? `${media}/cover.svg`;
   const known: Partial<SeedUser> = {
     ...user,
-    user_picture: dialect.relativePictures ? relative(picture) : picture,
-    user_cover: dialect.relativePictures ? relative(cover) : cover,
-    user_registered: `${user.user_registered}${dialect.datetimes ? ' 09:14:55' : ''}`,
+    user_picture: user.user_picture ?? `${media}/picture.svg`,
+    user_cover: user.user_cover ?? `${media}/cover.svg`,
   };
   const fields = USER_FIELDS.map((name) => {
     const isNull = dialect.nulls && !/^user_(id|name|email)$/.test(name);
     return [name, isNull ? null : (known[name] ?? '')];
   });
-  return {
-    ...Object.fromEntries(fields),
-    ...(dialect.extraFields && {
-      profile_picture: picture,
-      profile_cover: cover,
-      user_work_title: 'Not in the specification',
-      user_followers: 12,
-      user_is_pro: false,
-    }),
-  };
+  return Object.fromEntries(fields);
 }
 
 /**
  * Sends what an endpoint gives. The specification shows neither body nor status of an error; this is what the
- * field notes saw: `{error: true, message}`, with HTTP 200 unless `errors: 'http'`.
+ * field notes saw: `{error: true, message}`, with HTTP 200 unless `errorStatus` is 'http'.
  */
-function send(res: Response, dialect: SandboxDialect, answer: object | Problem): void {
-  if (typeof answer === 'object') {
-    sendJson(res, dialect, 200, answer);
-    return;
-  }
-  const status = answer.endsWith('access_token') ? 401 : 400;
-  res.locals.msg = answer;
-  if (dialect.errors === 'empty') return void res.status(400).end();
-  if (typeof dialect.errors === 'number') {
-    sendJson(res, dialect, dialect.errors, { detail: { reason: answer } });
-    return;
-  }
-  const inTurkish = answer.replace('invalid', 'geçersiz').replace('expired', 'süresi dolmuş');
-  const message =
-    dialect.errors === 'localised' ? `Hatalı istek, ${inTurkish}` : `Bad Request, ${answer}`;
-  sendLoginError(res, dialect, dialect.errors === 'http' ? status : 200, message);
+function send(context: SandboxContext, res: Response, answer: object | Problem): void {
+  if (typeof answer === 'object') return void sendJson(context, res, 200, answer);
+  const { dialect } = context;
+  const [problem = '', name] = answer.split(' ');
+  const status = name === 'access_token' ? 401 : 400;
+  const words = ['Bad Request', problem].map((text) => localised(text, dialect));
+  const message = `${words.join(', ')} ${name}`;
+  sendLoginError(context, res, dialect.errorStatus === 'http' ? status : 200, message);
 }
 
 /** Answers `{error: true, message}`. */
 export function sendLoginError(
+  context: SandboxContext,
   res: Response,
-  dialect: SandboxDialect,
   status: number,
   message: string,
 ): void {
   res.locals.msg = message;
-  sendJson(res, dialect, status, { error: true, message });
-}
-
-function sendJson(res: Response, { warnings }: SandboxDialect, status: number, body: object): void {
-  const ahead = warnings === 'bom' ? BOM : warnings ? WARNING_TEXT : '';
-  const contentType = warnings ? 'text/html; charset=utf-8' : 'application/json';
-  sendAnswer(res, status, ahead + JSON.stringify(body), contentType);
+  sendJson(context, res, status, { error: true, message });
 }

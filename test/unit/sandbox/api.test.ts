@@ -107,29 +107,29 @@ describe('the JSON API of a running sandbox', () => {
   });
 
   it('sets some switches and puts others back, and leaves the rest alone', async () => {
-    const running = await start({ dialect: { nulls: true, microseconds: true } });
+    const running = await start({ dialect: { nulls: true, vanishedUser: true } });
     const { faults, dialect } = running.sandbox;
     const changes = { errorRate: 0.5, 'dialect.nulls': null, 'hang@/api/items/all': true };
     const shown = await done(running, 'set', changes);
     expect([faults.errorRate, faults.at('/api/items/all').hang]).toEqual([0.5, true]);
-    expect({ ...dialect }).toMatchObject({ nulls: false, microseconds: true });
+    expect({ ...dialect }).toMatchObject({ nulls: false, vanishedUser: true });
     expect(shown).toEqual((await running.get('/sandbox/api/show')).body);
     expect(shown).toMatchObject({ 'faults.times': null, 'faults.hang@/api/items/all': true });
   });
 
   it.each([
     ['latancy: there is no such switch; "marketgate sandbox switches"', { latancy: 5 }],
-    ['dialect.errors: expected', { errors: 'no' }],
+    ['dialect.errorStatus: expected "http", "ok"', { errorStatus: 'no' }],
     ['rateLimit: there are two; say faults.rateLimit or dialect.', { rateLimit: 5 }],
     ['faults.at: expected', { 'hang@everywhere': true }],
     ['faults.latency@key-api: expected', { 'latency@key-api': -1 }],
     ['expected an object', []],
   ])('set: %s, and sets nothing at all', async (sentence, changes) => {
     const running = await start();
-    const given = Array.isArray(changes) ? changes : { bom: true, ...changes };
+    const given = Array.isArray(changes) ? changes : { html: true, ...changes };
     const { status, body } = await act(running, 'set', given);
     expect([status, body.message]).toEqual([400, expect.stringContaining(sentence)]);
-    expect(running.sandbox.faults.bom).toBe(false);
+    expect(running.sandbox.faults.html).toBe(false);
   });
 
   it('resets switches, faults, dialect, data, the clock and the log, each by its name', async () => {
@@ -138,15 +138,15 @@ describe('the JSON API of a running sandbox', () => {
     const { faults, dialect, data, clock } = sandbox;
     const { purchases } = sandbox.snapshot().seed;
     const login = sandbox.acceptLogin('3001');
-    Object.assign(faults, { bom: true, html: true });
+    Object.assign(faults, { hang: true, html: true });
     faults.at('key-api').latency = 1;
     clock.advance(DAY);
     data.refundPurchase(CODE);
     data.setRedirectUrl(running.appId, 'http://elsewhere.example/cb');
 
     const reset = (...names: string[]) => done(running, 'reset', { names });
-    await reset('bom');
-    expect([faults.bom, faults.at('key-api').latency]).toEqual([false, 1]);
+    await reset('hang');
+    expect([faults.hang, faults.at('key-api').latency]).toEqual([false, 1]);
     await reset('faults');
     expect([faults.html, faults.at('key-api').latency, dialect.nulls]).toEqual([false, 0, true]);
     await reset('clock', 'requests');
@@ -190,9 +190,9 @@ describe('the JSON API of a running sandbox', () => {
 
   it('a body of another type, which any website can send, is refused: 415', async ({ running }) => {
     const headers = { 'content-type': 'text/plain' };
-    const init = { method: 'POST', headers, body: '{"bom":true}' };
+    const init = { method: 'POST', headers, body: '{"html":true}' };
     expect((await running.send('/sandbox/api/set', init)).status).toBe(415);
-    expect(running.sandbox.faults.bom).toBe(false);
+    expect(running.sandbox.faults.html).toBe(false);
   });
 
   it('/health answers, and neither it nor the API is among the requests', async ({ running }) => {

@@ -71,18 +71,18 @@ describe('the console', () => {
   it('shows where the switches stand, also those of one endpoint, and resets a group', async () => {
     const running = await start({ dialect: { localised: 'de' } });
     const { faults, dialect } = running.sandbox;
-    Object.assign(faults, { latency: 12.5, bom: true, rateLimit: 7 });
+    Object.assign(faults, { latency: 12.5, html: true, rateLimit: 7 });
     faults.at('/api/items/all').hang = true;
     const text = unescaped(await page(running));
     expect(text).toContain('id="faults.latency" name="faults.latency" data-switch value="12.5"');
-    expect(text).toContain('name="faults.bom" data-switch checked');
+    expect(text).toContain('name="faults.html" data-switch checked');
     expect(text).toContain('name="faults.rateLimit" data-switch checked');
     expect(text).toContain('value=""de"" selected');
     expect(text).toContain('faults.hang@/api/items/all=true');
     faults.latency = [100, 400];
     expect(await page(running)).toContain('data-switch value="[100,400]"');
     await post(running, 'reset', { names: 'faults' });
-    expect(faults).toMatchObject({ latency: 0, bom: false, rateLimit: false });
+    expect(faults).toMatchObject({ latency: 0, html: false, rateLimit: false });
     expect([faults.at('/api/items/all').hang, dialect.localised]).toEqual([false, 'de']);
   });
 
