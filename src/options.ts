@@ -103,6 +103,24 @@ export function sizeOption(
   throw wrongOption(owner, name, `must be from 1 to ${MAX_ENTRIES}${hint}`);
 }
 
+/** An id of the app's own: of an account, a user or a client. */
+export type AppId = string | number | bigint | false | null | undefined;
+
+/**
+ * An id of the app's own as text; `undefined` where it gives nobody (nothing, `false`, blank text). A number that is not
+ * exact is refused, because two people would become one.
+ */
+export function idText(owner: string, name: string, value: unknown): string | undefined {
+  if (value === undefined || value === null || value === false) return undefined;
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value;
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
+  const expected =
+    typeof value === 'number'
+      ? 'must give text, or a whole number up to 2^53 - 1: a larger one is not exact, so read such a column as text'
+      : 'must give text, a whole number, a bigint or nothing, and no object or Promise';
+  throw wrongOption(owner, name, expected);
+}
+
 /** A boolean, false by default; `"false"` from an environment variable is refused. */
 export function flagOption(owner: string, name: string, value: unknown): boolean {
   if (value === undefined) return false;

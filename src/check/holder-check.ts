@@ -1,11 +1,14 @@
 import type { MarketgateError } from '../errors.js';
 import { isPurchaseCode, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
-import { knownOptions, shapedOption, wrongOption } from '../options.js';
+import { type AppId, idText, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
 import { type CheckResult, deny, refuse } from './decision.js';
 
-/** The id of an account; `undefined`, `null`, `false` or a blank one when nobody is logged in. */
-export type HolderId = string | number | bigint | false | null | undefined;
+/**
+ * The id of an account: text, a whole number up to 2^53 - 1, or a bigint; `undefined`, `null`, `false` or blank text when
+ * nobody is logged in.
+ */
+export type HolderId = AppId;
 
 /** One code, one customer: who comes first with a code holds it, and other accounts are refused. */
 export interface HolderOptions<Id> {
@@ -43,7 +46,7 @@ export function makeHolderCheck<Req>(
   const { id, max = 1 } = given;
   const holders = guardHolderStore(owner, given.store);
   if (!('id' in given)) throw wrongOption(owner, 'holder.id', 'must say which account it is');
-  if (typeof id !== 'function') holderName(owner, id);
+  if (typeof id !== 'function') idText(owner, 'holder.id', id);
   const count = (value: unknown): number => {
     if (Number.isSafeInteger(value) && Number(value) > 0) return Number(value);
     const expected = 'must be a whole number, 1 or more, or a function that gives one';
@@ -52,7 +55,7 @@ export function makeHolderCheck<Req>(
   if (typeof max !== 'function') count(max);
 
   return async (result, code, req) => {
-    const holder = holderName(owner, typeof id === 'function' ? await id(req) : id);
+    const holder = idText(owner, 'holder.id', typeof id === 'function' ? await id(req) : id);
     if (result.verdict !== 'valid') {
       return holder === undefined ? deny('login_required', NOBODY) : result;
     }
@@ -79,12 +82,4 @@ function nameOf({ purchase_code: named }: Purchase, sent: string): string {
   const isNamed = typeof named === 'string' && !/[*…]/.test(named);
   const code = isNamed ? normalizePurchaseCode(named) : '';
   return (isPurchaseCode(code) ? code : sent).toLowerCase();
-}
-
-/** @throws TypeError for what is no id: that is the app's mistake, not a visitor without a login. */
-function holderName(owner: string, id: unknown): string | undefined {
-  if (id === undefined || id === null || id === false) return undefined;
-  if (typeof id === 'bigint' || Number.isFinite(id)) return String(id);
-  if (typeof id === 'string') return id.trim() === '' ? undefined : id;
-  throw wrongOption(owner, 'holder.id', 'must give a string, a number or nothing, and no Promise');
 }

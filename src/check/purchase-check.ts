@@ -9,7 +9,14 @@ import {
   normalizePurchaseCode,
   type Purchase,
 } from '../model/purchase.js';
-import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
+import {
+  type AppId,
+  flagOption,
+  functionOption,
+  knownOptions,
+  shapedOption,
+  wrongOption,
+} from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
 import { type CheckResult, type Decision, deny, refuse, undecided } from './decision.js';
 import { type GuessGate, type GuessLimitOption, guessGate } from './guess-gate.js';
@@ -75,7 +82,7 @@ export interface CheckPurchaseOptions extends PurchaseCheckOptions {
    * The client key that `guessLimit` counts by, such as an address or the id of a user. Must be given unless
    * `guessLimit` is `false`; all clients that are `undefined` count as one. An IPv6 address counts with its whole /56.
    */
-  client?: string | number | undefined;
+  client?: AppId;
   /** Ends the check when aborted; it then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
@@ -98,11 +105,9 @@ export async function checkPurchase(
   if (rest.guessLimit !== false && !('client' in (options ?? {}))) {
     throw wrongOption(owner, 'client', 'must say who is counted, unless guessLimit is false');
   }
-  if (!['string', 'number', 'undefined'].includes(typeof client)) {
-    throw wrongOption(owner, 'client', 'must be a string, a number or undefined');
-  }
+  const counted = clientKey(owner, 'client', client);
   if (signal !== undefined) checkSignal(signal);
-  const check = makePurchaseCheck<undefined>(owner, keyApi, rest, () => clientKey(client));
+  const check = makePurchaseCheck<undefined>(owner, keyApi, rest, () => counted);
   const { isOutage: _, ...decision } = await check(code, undefined, () => signal);
   return decision;
 }

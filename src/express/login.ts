@@ -5,7 +5,15 @@ import type { LoginApi } from '../clients/login-api.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
 import type { UserInfo } from '../model/user-info.js';
-import { functionOption, knownOptions, shapedOption, textOption, wrongOption } from '../options.js';
+import {
+  type AppId,
+  functionOption,
+  idText,
+  knownOptions,
+  shapedOption,
+  textOption,
+  wrongOption,
+} from '../options.js';
 import {
   checkTokenStore,
   DEFAULT_NAME,
@@ -24,15 +32,7 @@ import { idOfUser, isLoggedIn } from './session.js';
  * (`undefined`, `null`, `false`, an empty string), or throws a TypeError because nobody is logged in, the visitor is
  * sent to the login.
  */
-export type UserIdSource = (
-  req: Request,
-) =>
-  | string
-  | number
-  | false
-  | null
-  | undefined
-  | Promise<string | number | false | null | undefined>;
+export type UserIdSource = (req: Request) => AppId | Promise<AppId>;
 
 /** Options of {@link requireLogin}. */
 export interface RequireLoginOptions {
@@ -147,11 +147,10 @@ function tokenLoader(owner: string, options: LoadUserOptions) {
   const userIdOf = idOfUser(ownUserId ?? ((req) => (req.user as { id?: string } | undefined)?.id));
   const tokenNameOf = tokenNameFor(textOption(owner, 'strategy', options.strategy ?? DEFAULT_NAME));
   return async (req: Request) => {
-    const given: unknown = await userIdOf(req);
-    const id = typeof given === 'number' ? String(given) : given;
-    // An app's own `userId` gives nothing for a user who has logged in without the marketplace.
-    if (!id && (ownUserId !== undefined || !isLoggedIn(req))) throw loginRequired();
-    if (typeof id !== 'string' || id === '') {
+    const id = idText(owner, 'userId', await userIdOf(req));
+    if (id === undefined) {
+      // An app's own `userId` gives nothing for a user who has logged in without the marketplace.
+      if (ownUserId !== undefined || !isLoggedIn(req)) throw loginRequired();
       throw new TypeError(
         `${owner}: option "userId" found no id of the logged-in user; it must give the user_id that the token is stored under (default: req.user.id)`,
       );

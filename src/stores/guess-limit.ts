@@ -6,7 +6,14 @@ import { LRUCache } from 'lru-cache';
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
 import { MAX_TIMER_DELAY } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
-import { functionOption, knownOptions, positiveOption, wrongOption } from '../options.js';
+import {
+  type AppId,
+  functionOption,
+  idText,
+  knownOptions,
+  positiveOption,
+  wrongOption,
+} from '../options.js';
 
 /** How many failed attempts are allowed: codes, items and logins that the service does not know. */
 export interface GuessLimitOptions {
@@ -24,7 +31,7 @@ export interface GuessLimitOptions {
    * `trust proxy` behind a proxy, or the socket's address where there is no `req.ip`. An IPv6 address
    * counts with its whole /56, because a client usually has that many.
    */
-  keyGenerator?: ((req: Request) => string | number | null | undefined) | undefined;
+  keyGenerator?: ((req: Request) => AppId) | undefined;
 }
 
 /** What a limiter says about a key. */
@@ -85,7 +92,7 @@ export class GuessLimitSettings {
     this.keyGenerator = (req) => {
       const client = keyGenerator(req);
       if (client === addressOf(req)) checkAddress(req, client);
-      return clientKey(client);
+      return clientKey(owner, 'keyGenerator', client);
     };
   }
 }
@@ -116,14 +123,8 @@ const IPV6_BYTES = 7;
  *
  * @throws TypeError for anything else, which would count all clients as one, or each request separately.
  */
-export function clientKey(client: unknown): string {
-  if ((client ?? '') === '') return 'unknown';
-  if (typeof client === 'number') return String(client);
-  if (typeof client !== 'string') {
-    throw new TypeError(
-      'guessLimit: "keyGenerator" must return a string, a number or undefined, and no Promise',
-    );
-  }
+export function clientKey(owner: string, name: string, given: unknown): string {
+  const client = idText(owner, name, given) ?? 'unknown';
   // Memory holds the key, and an app can take it from a header.
   if (client.length > MAX_KEY_LENGTH) return hash('sha256', client, 'base64url');
   // Some proxies add the port, which is another one for each connection.

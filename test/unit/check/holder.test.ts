@@ -159,8 +159,12 @@ it.each<[id: unknown, holder: string | undefined]>([
 });
 
 it.each<[string, unknown, object?]>([
-  ['"holder.id" must give a string, a number', true],
-  ['"holder.id" must give a string, a number', Promise.resolve('anna')],
+  ['"holder.id" must give text', true],
+  ['"holder.id" must give text', Promise.resolve('anna')],
+  ['"holder.id" must give text', { id: 7 }],
+  ['"holder.id" must give text, or a whole number up to 2^53 - 1', 2 ** 53],
+  ['"holder.id" must give text, or a whole number up to 2^53 - 1', Number.NaN],
+  ['"holder.id" must give text, or a whole number up to 2^53 - 1', 1.5],
   ['"holder.max" must be a whole number, 1 or more', 'anna', { max: () => 0 }],
   ['"holder.max" must be a whole number, 1 or more', 'anna', { max: async () => 1 }],
 ])('%s: %o, %o is a mistake of the app', async (words, id, options) => {

@@ -130,6 +130,7 @@ describe('requireAccessToken and loadUser', () => {
     ['req.user.id by default', undefined, { id: '77' }],
     ['where the app says', () => '77', { id: 'row-1' }],
     ['where the app says, later and as a number', async () => 77, { id: 'row-1' }],
+    ['where the app says, as a bigint', () => 77n, { id: 'row-1' }],
   ])('let a user with a token through, privately; the id is %s', async (_where, userId, user) => {
     const tokenStore = storeWith();
     for (const guard of both(tokenStore, { userId })) {
@@ -153,6 +154,19 @@ describe('requireAccessToken and loadUser', () => {
       {},
       undefined,
       { message: expect.stringContaining('option "userId"') },
+    ],
+    // A BIGINT column read as a number: the id of another user.
+    [
+      'a user whose id is not exact',
+      { id: 2 ** 53 },
+      undefined,
+      { message: expect.stringContaining('option "userId" must give text') },
+    ],
+    [
+      'a user whose id is an object',
+      { id: { toString: () => '77' } },
+      undefined,
+      { message: expect.stringContaining('option "userId" must give text') },
     ],
     ['nobody, where userId cannot find out', null, throwing(database), database],
     ['a user of whom userId fails', { id: '1' }, throwing(new TypeError('x')), { message: 'x' }],

@@ -114,7 +114,7 @@ it.each<[owner: string, option: string, says: string, ...wrong: unknown[]]>([
   ['errorHandler', 'redeemPath', PATH, 'x', ...ELSEWHERE, 7],
   ['errorHandler', 'log', 'function', true, 'errors.log'],
   ['errorHandler', 'render', 'function', 'page.html'],
-  ['checkPurchase', 'client', 'must be a string', { ip: '10.0.0.1' }],
+  ['checkPurchase', 'client', 'must give text', { ip: '10.0.0.1' }],
   ['checkPurchase', 'item', UNSET, undefined],
   ['checkPurchase', 'licenceType', UNKNOWN, 'Extended'],
   [MS, 'loginApi', 'a LoginApi', {}, undefined],
