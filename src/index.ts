@@ -90,7 +90,12 @@ export type { Account, AccountProfile } from './model/account.js';
 export type { Item, ItemMedia, ItemPrice } from './model/item.js';
 export type { Purchase } from './model/purchase.js';
 export type { UserInfo } from './model/user-info.js';
-export type { Confirmation, ConfirmWhen, RenderConfirmation } from './passport/confirmation.js';
+export type {
+  Confirmation,
+  ConfirmWhen,
+  LoginChange,
+  RenderConfirmation,
+} from './passport/confirmation.js';
 export {
   isFreshLogin,
   type MarketplaceAuthenticateOptions,

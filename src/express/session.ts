@@ -20,6 +20,21 @@ export function sessionOf(req: object): Session | undefined {
 /** Whether somebody is logged in: passport sets `req.user`. */
 export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unknown }).user);
 
+/** Where users usually have what tells them apart. */
+const ID_NAMES = ['id', '_id', 'sub', 'userId', 'username', 'email'] as const;
+
+/** A text that is the same for the same user of the app, at each request. */
+export function identityOf(user: unknown): string {
+  const fields = Object(user) as Record<string, unknown>;
+  for (const name of ID_NAMES) {
+    const id = fields[name];
+    // Some databases have objects with a text of their own for ids.
+    const text = id === undefined || id === null ? '' : String(id);
+    if (text !== '' && !text.startsWith('[object ')) return `${name} ${text}`;
+  }
+  return JSON.stringify(user);
+}
+
 /**
  * Makes an app's function that reads the user's id, as in `(req) => req.user.id`, give nothing where nobody is logged
  * in, and it throws a TypeError. Any other error is passed on, such as one of a database.
@@ -75,11 +90,13 @@ export function canRegenerate(req: Request, session: Session): boolean {
  *
  * @param succeed passport's `success`: calls `req.logIn`, or calls the app back, which can log in later.
  * @param onEnd is called once, when the login has ended, with the error if there is one.
+ * @param keep saves in the new session who has logged in.
  */
 export function withLogIn(
   req: Request,
   succeed: () => void,
   onEnd: (error?: unknown) => void,
+  keep: (user: unknown) => Promise<void>,
 ): void {
   const original = req.logIn as (...args: unknown[]) => unknown;
   let isCalled = false;
@@ -96,7 +113,12 @@ export function withLogIn(
     return original.call(req, ...args.slice(0, -1), (error?: unknown) => {
       restore();
       end(error);
-      done(error);
+      if (error) return done(error);
+      // The login counts also where this cannot be saved.
+      return keep(args[0])
+        .catch(() => {})
+        .then(() => done())
+        .catch((thrown: unknown) => handleThrown(req, responseOf(req), thrown));
     });
   };
   Object.assign(req, { logIn, login: logIn });

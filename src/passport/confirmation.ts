@@ -3,8 +3,20 @@ import type { Request, Response } from 'express';
 import { pathOf, requiredResponse } from '../express/plain-http.js';
 import { html, PAGE_POLICY, page, trusted } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
-import { isRandomId, type LoginState, type PendingLogin, randomId } from './login-state.js';
+import {
+  isRandomId,
+  type LoginState,
+  type PendingLogin,
+  randomId,
+  shortHash,
+} from './login-state.js';
 import type { MarketplaceProfile } from './verify.js';
+
+/**
+ * What a login would change: `login` where nobody is logged in; where somebody is, `connect` with `passport.authorize`,
+ * which adds this account to the user's own, and `switch`, which logs in somebody else.
+ */
+export type LoginChange = 'login' | 'connect' | 'switch';
 
 /** What the "Continue as NAME?" page asks about. */
 export interface Confirmation {
@@ -14,6 +26,8 @@ export interface Confirmation {
   readonly name: string;
   /** The account's user name, which no other account has. */
   readonly username: string;
+  /** What "Continue" does. */
+  readonly change: LoginChange;
   /** The form's target, by GET: with `confirm` = id and `answer` = "continue" or "cancel". */
   readonly action: string;
 }
@@ -27,7 +41,8 @@ export type RenderConfirmation = (
 
 /**
  * When the visitor is asked: always (`true`), when the login was begun by neither this site nor the visitor (`'auto'`),
- * or not (`false`). With each of them, also for ten minutes after a callback without a login attempt.
+ * or not (`false`). With each of them, also where somebody is logged in already and the account is not the one that they
+ * have logged in with, and for ten minutes after a callback without a login attempt.
  */
 export type ConfirmWhen = 'auto' | boolean;
 
@@ -44,16 +59,29 @@ export const isStartedElsewhere = (req: Request): boolean =>
 
 /** Whether the browser says that this is no navigation but an image, a script or a `fetch`. */
 export function isSubresource(req: Request): boolean {
+  const mode = req.headers['sec-fetch-mode'];
   const destination = destinationOf(req);
+  if (mode === 'no-cors') return true;
   if (destination === 'document' || isFrame(req)) return false;
   // A service worker that forwards a navigation sends "empty". Scripts cannot set the mode "navigate".
-  return destination !== 'empty' || req.headers['sec-fetch-mode'] !== 'navigate';
+  return destination !== 'empty' || mode !== 'navigate';
 }
 
-/** Whether a callback asks the visitor. @param state of the browser, before the callback. */
-export function mustAsk(when: ConfirmWhen, req: Request, { attempts, mark }: LoginState): boolean {
-  if (mark !== undefined) return true;
-  if (when !== 'auto') return when;
+/**
+ * Whether a callback asks the visitor: by what the login would change, and only then by how it began.
+ *
+ * @param state of the browser, before the callback.
+ * @param known the {@link LoginState.known} of this account and of who is logged in; `undefined` for nobody.
+ */
+export function mustAsk(
+  when: ConfirmWhen,
+  req: Request,
+  { attempts, mark, ...state }: LoginState,
+  known: string | undefined,
+): boolean {
+  if (mark !== undefined || when === true) return true;
+  if (known !== undefined) return known !== state.known;
+  if (when === false) return false;
   // Another site's page can load the callback in a hidden frame. The service does not say which attempt a
   // callback belongs to, so one foreign attempt is enough.
   return isFrame(req) || attempts.some(({ foreign }) => foreign);
@@ -86,15 +114,14 @@ const shortName = (name: string): string =>
 export const pendingLogin = (
   token: AccessToken,
   { id, displayName = id, username = id }: MarketplaceProfile,
-  at: number,
-  to: string | undefined,
+  more: Pick<PendingLogin, 'at' | 'who' | 'to'>,
 ): PendingLogin => ({
   id: randomId(),
-  at,
   token,
   name: shortName(displayName),
   username: shortName(username),
-  to,
+  account: shortHash(id),
+  ...more,
 });
 
 /**
@@ -130,18 +157,26 @@ form.addEventListener('submit', (event) => {
 
 const SCRIPT_POLICY = `script-src 'sha256-${hash('sha256', SCRIPT, 'base64')}'`;
 
+const WHAT_CHANGES: Record<LoginChange, string> = {
+  login: 'You are about to log in with this marketplace account.',
+  connect:
+    'You are logged in here already. This marketplace account will be connected to your account here: whoever can log in with it can then use your account.',
+  switch:
+    'You are logged in here already. If you go on, you will be logged in with this marketplace account instead.',
+};
+
 /**
  * The default "Continue as NAME?" page. Its form uses GET, because the app's callback is a GET route. No
  * other site can forge the answer, because only this page has the id.
  */
 export const sendConfirmationPage: RenderConfirmation = (
-  { id, name, username, action },
+  { id, name, username, change, action },
   _req,
   res,
 ) => {
   const content = html`<h1>Continue as <bdi>${name}</bdi>?</h1>
 <p>User name <strong><bdi>${username}</bdi></strong></p>
-<p>You are about to log in with this marketplace account. If it is not yours, do not go on: somebody may want you to use theirs.</p>
+<p>${WHAT_CHANGES[change]} If it is not yours, do not go on: somebody may want you to use theirs.</p>
 <form method="get" action="${action}">
 <input type="hidden" name="confirm" value="${id}">
 <button class="main" name="answer" value="continue">Continue</button>
@@ -155,6 +190,7 @@ ${trusted(`<script>${SCRIPT}</script>`)}`;
 export async function sendPage(
   req: Request,
   { id, name, username }: PendingLogin,
+  change: LoginChange,
   render: RenderConfirmation,
 ): Promise<void> {
   const res = requiredResponse(req);
@@ -165,5 +201,5 @@ export async function sendPage(
   res.setHeader('X-Content-Type-Options', 'nosniff');
   res.setHeader('Referrer-Policy', 'no-referrer');
   res.setHeader('Content-Type', 'text/html; charset=utf-8');
-  await render({ id, name, username, action: confirmationPath(req, id) }, req, res);
+  await render({ id, name, username, change, action: confirmationPath(req, id) }, req, res);
 }

@@ -23,6 +23,10 @@ import type { GuardedTokenStore } from '../stores/token-store.js';
  * - mark: callbacks came without an attempt. For ten minutes every login asks "Continue as NAME?", and the
  *   auth_keys of those callbacks are not taken.
  * - pending: the auth_key was exchanged, and the login waits for "Continue". A further one replaces it.
+ * - known: which account this browser has logged in with, and as whom. A further login of it changes nothing, so nobody
+ *   is asked.
+ *
+ * Attempts and a pending login count only as long as the same user is logged in, or still nobody.
  *
  * All of it is one text, in the session or sealed in one cookie. Nobody else can write there.
  */
@@ -37,6 +41,8 @@ export interface LoginAttempt {
   readonly to?: string | undefined;
   /** Neither a page of this site nor the visitor began it: see `confirm: 'auto'`. */
   readonly foreign?: true | undefined;
+  /** Who was logged in when it began: see {@link shortHash}. Absent: nobody. */
+  readonly who?: string | undefined;
 }
 
 /** A login that waits for the visitor's "Continue". */
@@ -48,6 +54,10 @@ export interface PendingLogin {
   /** What the page shows: the display name, and the unique user name. */
   readonly name: string;
   readonly username: string;
+  /** Whose account that is, as a {@link shortHash} of its `user_id`. */
+  readonly account: string;
+  /** Who was logged in, as in {@link LoginAttempt}. */
+  readonly who?: string | undefined;
   readonly to?: string | undefined;
 }
 
@@ -57,7 +67,13 @@ export interface LoginState {
   /** `keys`: short hashes of the auth_keys that came without an attempt, one after another. */
   readonly mark?: { readonly at: number; readonly keys: string } | undefined;
   readonly pending?: PendingLogin | undefined;
+  /** A {@link shortHash} of the account and of the user who has logged in with it, or has connected it. */
+  readonly known?: string | undefined;
 }
+
+/** 48 bits: enough to compare, and short enough for a cookie. */
+export const shortHash = (...parts: (string | undefined)[]): string =>
+  hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 8);
 
 /** An id of 16 random bytes. */
 export const randomId = (): string => randomBytes(16).toString('base64url');
@@ -95,16 +111,22 @@ export interface StateStorage {
   write(req: Request, state: LoginState): Promise<void>;
 }
 
-/** The parts of a stored state that have not expired. An unreadable state counts as empty. */
-export function readState(text: unknown, now: number): LoginState {
+/**
+ * The parts of a stored state that have not expired, with the attempts that the user who is logged in has begun. An
+ * unreadable state counts as empty.
+ *
+ * @param who is logged in.
+ */
+export function readState(text: unknown, now: number, who: string | undefined): LoginState {
   const isLive = ({ at }: { at: number }): boolean => now - at < LOGIN_LIFETIME;
   try {
-    const { attempts, mark, pending } = JSON.parse(String(text)) as LoginState;
+    const { attempts, mark, pending, known } = JSON.parse(String(text)) as LoginState;
     const isWaiting = pending !== undefined && isLive(pending) && now < pending.token.expiresAt;
     return {
-      attempts: attempts.filter(isLive),
+      attempts: attempts.filter((it) => isLive(it) && it.who === who),
       mark: mark && isLive(mark) ? mark : undefined,
       pending: isWaiting ? pending : undefined,
+      known,
     };
   } catch {
     // Not thrown, because the message of a SyntaxError quotes the text, and with it the token.
@@ -112,8 +134,8 @@ export function readState(text: unknown, now: number): LoginState {
   }
 }
 
-const isEmpty = ({ attempts, mark, pending }: LoginState): boolean =>
-  attempts.length === 0 && mark === undefined && pending === undefined;
+const isEmpty = ({ attempts, mark, pending, known }: LoginState): boolean =>
+  attempts.length === 0 && (mark ?? pending ?? known) === undefined;
 
 /** Stores the state in the session. @param scope keeps the strategies of one app apart. */
 export function statesInSession(scope: string): StateStorage {
@@ -122,9 +144,10 @@ export function statesInSession(scope: string): StateStorage {
     read: (req) => requiredSession(req)[key],
     async write(req, state) {
       const session = requiredSession(req);
-      if (!isEmpty(state)) session[key] = JSON.stringify(state);
-      else if (key in session) delete session[key];
-      else return;
+      const text = isEmpty(state) ? undefined : JSON.stringify(state);
+      if (session[key] === text) return;
+      if (text === undefined) delete session[key];
+      else session[key] = text;
       await callSession(session, 'save');
     },
   };
@@ -143,6 +166,9 @@ function requiredSession(req: Request): Session {
  * request with long headers.
  */
 const MAX_COOKIE_LINE = 740;
+
+/** How long the cookie keeps what is {@link LoginState.known}, in milliseconds: renewals come every hour. */
+const KNOWN_LIFETIME = 24 * 3_600_000;
 
 /**
  * Stores the state in one sealed cookie, for apps without sessions. The cookie is HttpOnly and SameSite=Lax, so that
@@ -164,10 +190,11 @@ export function statesInCookie(secrets: readonly string[], scope: string): State
       const res = requiredResponse(req);
       const name = nameFor(req);
       if (isEmpty(state)) return clearCookie(req, res, name);
+      const lifetime = state.known === undefined ? LOGIN_LIFETIME : KNOWN_LIFETIME;
       for (const it of shorterAndShorter(state)) {
         const value = sealText(keys[0] as Buffer, scope, JSON.stringify(it));
-        const { length } = cookieLine(req, name, value, LOGIN_LIFETIME);
-        if (length <= MAX_COOKIE_LINE) return setCookie(req, res, name, value, LOGIN_LIFETIME);
+        const { length } = cookieLine(req, name, value, lifetime);
+        if (length <= MAX_COOKIE_LINE) return setCookie(req, res, name, value, lifetime);
       }
       throw new Error(
         'MarketplaceStrategy: this login waits for "Continue", and its access_token is too long for a cookie; use loginAttempts: \'session\'',
@@ -180,16 +207,17 @@ export function statesInCookie(secrets: readonly string[], scope: string): State
  * The state, and what can be left of it in a cookie. These go one after another: the paths of the attempts and the attempts,
  * the oldest first; the path of the login that waits; the early auth_keys. Without them, a mark still asks.
  */
-function* shorterAndShorter({ attempts, mark, pending }: LoginState): Generator<LoginState> {
+function* shorterAndShorter(state: LoginState): Generator<LoginState> {
+  const { attempts, mark, pending, known } = state;
   const withoutPath = <T>(it: T): T => ({ ...it, to: undefined });
   const bare = attempts.map(withoutPath);
   const count = attempts.length;
   for (let i = 0; i < count; i++) {
-    yield { attempts: [...bare.slice(0, i), ...attempts.slice(i)], mark, pending };
+    yield { ...state, attempts: [...bare.slice(0, i), ...attempts.slice(i)] };
   }
-  for (let i = 0; i <= count; i++) yield { attempts: bare.slice(i), mark, pending };
+  for (let i = 0; i <= count; i++) yield { ...state, attempts: bare.slice(i) };
   const waiting = pending && withoutPath(pending);
-  yield { attempts: [], mark, pending: waiting };
+  yield { attempts: [], mark, pending: waiting, known };
   yield { attempts: [], mark: mark && { ...mark, keys: '' }, pending: waiting };
 }
 

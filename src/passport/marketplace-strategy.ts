@@ -1,18 +1,20 @@
 import type { Request } from 'express';
 import type { AuthenticateOptions } from 'passport';
 import { Strategy as OAuth2Strategy } from 'passport-oauth2';
+import type { GuessGate } from '../check/guess-gate.js';
 import { asError, isMarketgateError } from '../errors.js';
 import {
   handleThrown,
   isPrefetch,
   noStore,
+  pathOf,
   queryOf,
   refuseWith,
   responseOf,
   trackResponses,
 } from '../express/plain-http.js';
 import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../express/return-to.js';
-import { canRegenerate, isLoggedIn, sessionOf, withLogIn } from '../express/session.js';
+import { canRegenerate, identityOf, isLoggedIn, sessionOf, withLogIn } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
 import {
   confirmationPath,
@@ -40,6 +42,7 @@ import {
   markFor,
   randomId,
   readState,
+  shortHash,
 } from './login-state.js';
 import {
   type MarketplaceStrategyOptions,
@@ -120,7 +123,8 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     // this request's own copy, the next request would replace them, and a login would end in another visitor's browser.
     const { success, fail, redirect, pass, error } = this;
     const own: this = Object.assign(Object.create(this), { success, fail, redirect, pass, error });
-    void run({ strategy: own, setup: this[SETUP], req, options, state: { attempts: [] } });
+    const who = isLoggedIn(req) ? shortHash(identityOf(req.user)) : undefined;
+    void run({ strategy: own, setup: this[SETUP], req, options, who, state: { attempts: [] } });
   }
 
   /**
@@ -157,8 +161,12 @@ interface StrategyRequest {
   readonly setup: StrategySetup;
   readonly req: Request;
   readonly options: MarketplaceAuthenticateOptions;
+  /** Who is logged in when the request comes. */
+  readonly who: string | undefined;
   /** What is stored about the browser: {@link save} changes both. */
   state: LoginState;
+  /** The `user_id` of the account that has logged in. */
+  account?: string;
 }
 
 /** Handles a request, and calls one of passport's functions on its strategy. */
@@ -170,7 +178,8 @@ async function run(request: StrategyRequest): Promise<void> {
     if (type === 'ask') return;
     const end = (): void => (strategy[type] as (...args: unknown[]) => void)(...args);
     if (type === 'success') {
-      withLogIn(req, end, (error) => report(error ? 'error' : 'success', error));
+      const onEnd = (error?: unknown) => report(error ? 'error' : 'success', error);
+      withLogIn(req, end, onEnd, (user) => keepKnown(request, user));
     } else end();
   } catch (thrown) {
     // By the app's callback.
@@ -201,7 +210,7 @@ async function handle(request: StrategyRequest): Promise<Outcome> {
   if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {
     throw withoutEffect('a prefetch, HEAD or OPTIONS of a login');
   }
-  request.state = readState(setup.storage.read(req), setup.clock());
+  request.state = readState(setup.storage.read(req), setup.clock(), request.who);
   checkSession(request);
   const query = queryOf(req);
   const authKeys = authKeysIn(query);
@@ -257,13 +266,15 @@ const MAX_ATTEMPTS = 5;
 
 /** Begins a login attempt and sends the browser to the service. */
 async function start(request: StrategyRequest): Promise<Outcome> {
-  const { setup, req, options, state } = request;
+  const { setup, req, options, who, state } = request;
   const id = randomId();
-  const to = safeReturnTo(options.returnTo) ?? readReturnTo(req);
+  const wanted = safeReturnTo(options.returnTo) ?? readReturnTo(req);
+  // A login that leads to itself would begin a second one, which then counts as begun here.
+  const isItself = wanted?.split('?')[0] === pathOf(req).split('?')[0];
+  const to = isItself ? undefined : wanted;
   const foreign = isStartedElsewhere(req) || undefined;
-  await save(request, {
-    attempts: [...state.attempts, { id, at: setup.clock(), to, foreign }].slice(-MAX_ATTEMPTS),
-  });
+  const attempt: LoginAttempt = { id, at: setup.clock(), to, foreign, who };
+  await save(request, { attempts: [...state.attempts, attempt].slice(-MAX_ATTEMPTS) });
   const host = hostOf(req);
   if (host !== undefined) setup.hosts.set(host, true);
   const url = setup.loginApi.loginUrl();
@@ -285,7 +296,7 @@ function checkSession({ req, options }: StrategyRequest): void {
 
 /** Exchanges the auth_key for a token, once, and completes the login or asks the visitor first. */
 async function callback(request: StrategyRequest, authKey: string): Promise<Outcome> {
-  const { setup, req, state } = request;
+  const { setup, req, who, state } = request;
   const { claims, clock } = setup;
   const isStarted = state.attempts.length > 0;
   if (claims.has(authKey)) return endUsed(request, isStarted);
@@ -301,8 +312,9 @@ async function callback(request: StrategyRequest, authKey: string): Promise<Outc
   if (exchanged === undefined) return endWithoutLogin(request);
   const { token, to } = exchanged;
   const profile = await profileOfToken(request, token);
-  if (!mustAsk(setup.askWhen, req, state)) return complete(request, token, profile, to);
-  const pending = pendingLogin(token, profile, clock(), to);
+  const known = who && shortHash(profile.id, who);
+  if (!mustAsk(setup.askWhen, req, state, known)) return complete(request, token, profile, to);
+  const pending = pendingLogin(token, profile, { at: clock(), who, to });
   await save(request, { pending });
   return ['redirect', confirmationPath(req, pending.id)];
 }
@@ -320,6 +332,11 @@ function attemptsOf({ setup, req, state }: StrategyRequest): readonly LoginAttem
  */
 async function exchange(request: StrategyRequest, authKey: string) {
   const { claims, guessGate, loginApi } = request.setup;
+  // What pages elsewhere make a browser send does not count for everybody at its address. Not by browser: whoever
+  // sends as many cookies as wanted would be as many clients.
+  const isForeign = request.state.attempts.every(({ foreign }) => foreign);
+  const clientOf = (gate: GuessGate): string =>
+    `${isForeign ? 'elsewhere ' : ''}${gate.keyGenerator(request.req)}`;
   const ask = async () => {
     // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
     if (!(await claims.claim(authKey))) return 'used';
@@ -330,8 +347,7 @@ async function exchange(request: StrategyRequest, authKey: string) {
   const isRefused = (answer: unknown): boolean =>
     isMarketgateError(answer) && answer.code === 'auth_key_rejected';
   // The limit comes before all else: over it, nothing is used up, and nothing is stored.
-  const asked =
-    guessGate?.attempt(guessGate.keyGenerator(request.req), ask, undefined, isRefused) ?? ask();
+  const asked = guessGate?.attempt(clientOf(guessGate), ask, undefined, isRefused) ?? ask();
   return asked.catch(throwAsFailure);
 }
 
@@ -352,11 +368,19 @@ async function answerConfirmation(
   request: StrategyRequest,
   { id, answer }: NonNullable<ReturnType<typeof readConfirmation>>,
 ): Promise<Outcome> {
-  const { setup, req, state } = request;
+  const { setup, req, options, who, state } = request;
   const { pending } = state;
   if (pending?.id !== id) return endWithoutLogin(request);
+  if (pending.who !== who) {
+    const message = 'somebody else has logged in, or out, since this login began';
+    throw new Failure('login_failed', `${message}; log in again`, {
+      status: 403,
+      detail: 'You have logged in or out since this login began. Please begin again.',
+    });
+  }
   if (answer === undefined) {
-    await sendPage(req, pending, setup.renderConfirmation);
+    const isLoggedInAs = options.assignProperty ? 'connect' : 'switch';
+    await sendPage(req, pending, who ? isLoggedInAs : 'login', setup.renderConfirmation);
     return ['ask'];
   }
   if (isSentByAnotherSite(req)) {
@@ -366,6 +390,11 @@ async function answerConfirmation(
   if (answer === 'continue') {
     // Claimed after the call, so that a retry after an outage finds it.
     const profile = await profileOfToken(request, pending.token);
+    if (shortHash(profile.id) !== pending.account) {
+      const message =
+        'the service says that the access_token belongs to another account than the one that the page has named';
+      throw new Failure('login_failed', `${message}; log in again`);
+    }
     if (!(await setup.claims.claim(id))) return endWithoutLogin(request);
     return complete(request, pending.token, profile, pending.to);
   }
@@ -382,7 +411,7 @@ async function complete(
   profile: MarketplaceProfile,
   to: string | undefined,
 ): Promise<Outcome> {
-  const { setup, req, options, state } = request;
+  const { setup, req, options, who, state } = request;
   await setup.tokenStore?.set(setup.tokenName(profile.id), token);
   const { user, info } = await setup.verify({ profile, token, req });
   if (!user) throw notAccepted(info);
@@ -390,11 +419,21 @@ async function complete(
   // an old cookie that still has them.
   const open = [...state.attempts, ...(state.pending ? [state.pending] : [])];
   await Promise.all(open.map(({ id }) => setup.claims.claim(id).catch(() => false)));
-  await save(request, { attempts: [], mark: undefined, pending: undefined });
+  // `passport.authorize` leaves the user who is logged in.
+  const whoThen = options.assignProperty ? who : shortHash(identityOf(user));
+  const known = whoThen && shortHash(profile.id, whoThen);
+  await save(request, { attempts: [], mark: undefined, pending: undefined, known });
+  request.account = profile.id;
   await dropReturnTo(req);
   attachReturnTo(req, to ?? safeReturnTo(options.returnTo));
   Object.defineProperty(req, FRESH, { value: true });
   return ['success', user, info ?? {}];
+}
+
+/** Saves once more with which account this user has logged in: passport has begun a new session. */
+async function keepKnown(request: StrategyRequest, user: unknown): Promise<void> {
+  if (request.account === undefined) return;
+  await save(request, { known: shortHash(request.account, shortHash(identityOf(user))) });
 }
 
 const profileOfToken = (

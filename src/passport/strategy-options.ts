@@ -55,8 +55,9 @@ export interface MarketplaceStrategyOptions {
    * Whether the visitor is asked "Continue as NAME?" before a login counts, so that no other site can log a visitor in to
    * a stranger's account. `'auto'` (default) asks when the login was begun by neither a page of this site nor the visitor:
    * when the start came with a `Sec-Fetch-Site` other than `same-origin` or `none`, or a `Sec-Fetch-Dest` other than
-   * `document`; and when the callback is loaded in a frame. `true` always asks. With each value, `false` too, every login
-   * asks for ten minutes after a callback that came to this browser without a login attempt.
+   * `document`; and when the callback is loaded in a frame. `true` always asks. With each value, `false` too, a login asks
+   * where somebody is logged in already, unless it is with the account that they have logged in with; and every login asks
+   * for ten minutes after a callback that came to this browser without a login attempt.
    */
   confirm?: ConfirmWhen | ConfirmOptions | undefined;
   /**

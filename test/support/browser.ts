@@ -37,7 +37,15 @@ export class Browser {
     return this.open(await this.logInUpToCallback(start, userId));
   }
 
-  /** The same, up to the address of the callback, which is not opened. */
+  /** Presses "Continue" on the page that asks about a login. */
+  async pressContinue({ url, text }: Visit): Promise<Visit> {
+    const { action, fields } = formOf({ url, text, status: 200 }, undefined);
+    const target = new URL(action);
+    target.search = String(new URLSearchParams({ ...fields, answer: 'continue' }));
+    return this.open(target.href);
+  }
+
+  /** As {@link logIn}, up to the address of the callback, which is not opened. */
   async logInUpToCallback(start: string, userId?: string): Promise<string> {
     const isCallback = (url: URL) => url.searchParams.has('auth_key');
     let visit = await this.#follow(start, {}, isCallback);
@@ -108,7 +116,7 @@ export class Browser {
 
 /** The one form of the sandbox's page, filled in: that user (or the first), and "accept". */
 function formOf(
-  { text, url, status }: Visit,
+  { text, url, status }: Pick<Visit, 'text' | 'url' | 'status'>,
   userId: string | undefined,
 ): { action: string; fields: Record<string, string> } {
   const form = /<form\b[^>]*>[\s\S]*?<\/form>/.exec(text)?.[0];

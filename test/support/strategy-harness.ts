@@ -165,6 +165,7 @@ export function openLogin(given: OpenLogin = {}) {
   }
   return {
     strategy,
+    loginApi,
     exchanged,
     browser,
     session,

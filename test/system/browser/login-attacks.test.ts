@@ -215,6 +215,50 @@ describe.skipIf(chromiumIsMissing())('a page that logs its visitors in as somebo
   });
 });
 
+describe.skipIf(chromiumIsMissing())(
+  'a page that leads a logged-in visitor into a second login',
+  () => {
+    it.each(MODES)(
+      'through a page of this site, attempts in a %s: the visitor is asked, also with false',
+      async (mode, express) => {
+        let held: Promise<void> | undefined;
+        for (const confirm of ['auto', false] as const) {
+          held = undefined;
+          const opened = await open({ mode, express, confirm, beforeService: () => held });
+          const { origin, page, context, starts, strangersCallback } = opened;
+          const callback = await strangersCallback();
+          await logIn(page, `${origin}/account`);
+          await page.waitForURL(`${origin}/account`);
+          starts.length = 0;
+          // The service is slow, so that the second login does not end before the page elsewhere goes on.
+          const service = deferred();
+          held = service.promise;
+          onTestFinished(() => service.resolve());
+          const html = `<script>location = '/login'</script>`;
+          const links = `${origin}/links?${new URLSearchParams({ html })}`;
+          await page.goto(
+            await listenTo(
+              `<button onclick="window.other = window.open('${links}')">A discount</button>`,
+            ),
+          );
+          const opens = context.waitForEvent('page');
+          await page.getByRole('button').click();
+          await eventually(() => expect(starts.some(isAnswered)).toBe(true));
+          await page.evaluate(`other.location = ${JSON.stringify(callback)}; 0`);
+          const other = await opens;
+          await other
+            .locator('h1')
+            .filter({ hasText: `Continue as ${TOMAS.name}` })
+            .waitFor();
+          expect(await other.textContent('main')).toContain('You are logged in here already');
+          await page.goto(origin);
+          expect(await who(page)).toBe(MIRA.name);
+        }
+      },
+    );
+  },
+);
+
 describe.skipIf(chromiumIsMissing())('logins that nobody is asked about', () => {
   describe.each(MODES)('attempts in a %s', (mode, express) => {
     it('by a link or a form of this site', async () => {

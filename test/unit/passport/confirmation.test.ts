@@ -58,6 +58,7 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     ['a fetch', from('same-origin', 'empty', 'cors')],
     ['a fetch that sends no mode', { 'sec-fetch-dest': 'empty' }],
     ['an <object>', from('same-site', 'object')],
+    ['what is sent without CORS', { 'sec-fetch-mode': 'no-cors' }],
   ])('a callback as %s spends nothing, and the visitor’s own login goes on', async (...row) => {
     const [, headers] = row;
     for (const more of [{}, { user }]) {
@@ -258,7 +259,7 @@ it('a page of the app gets whose login it is and where to answer, and its reject
   const { outcome, req, res } = await visit({ confirm: id });
   expect(outcome).toEqual(['error', new Error('no template')]);
   const action = `/callback?confirm=${id}`;
-  const asked = { id, name: 'Mira Okafor', username: 'mira', action };
+  const asked = { id, name: 'Mira Okafor', username: 'mira', change: 'login', action };
   expect(render).toHaveBeenCalledExactlyOnceWith(asked, req, res);
 });
 

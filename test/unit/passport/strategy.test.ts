@@ -161,7 +161,7 @@ describe('a used auth_key', () => {
   ])('is %s, used %s, and leaves the login of another tab alone', async (...row) => {
     const [, where, more, expected] = row;
     const { start, comeBack, exchangedLater } = await used(where !== 'here');
-    await start({ returnTo: '/second' });
+    await start({ returnTo: '/second' }, more);
     for (let i = 0; i < 2; i++) expect((await comeBack('k1', more)).recorded).toEqual([expected]);
     expect(await comeBack('k2', more)).toMatchObject({ outcome: success, to: '/second' });
     expect(exchangedLater()).toEqual(['k2']);
@@ -222,6 +222,22 @@ describe('failed logins count for the guess limit of their client', () => {
     expect(exchange).toHaveBeenCalledTimes(10);
     // The same login goes on at another address.
     expect((await one.comeBack('good', { ip: '192.0.2.2' })).outcome).toEqual(success);
+  });
+
+  it('of attempts that were all begun elsewhere they count apart from those of the address', async () => {
+    const exchange = rejecting('auth_key_rejected');
+    const login = openLogin({ api: { exchange } });
+    const ip = '192.0.2.1';
+    const elsewhere = { ip, headers: { 'sec-fetch-site': 'cross-site' } };
+    for (let i = 0; i < 11; i++) {
+      await login.start({}, elsewhere);
+      const { outcome } = await login.comeBack(`k${i}`, elsewhere);
+      if (i < 10) expect(outcome?.[0]).toBe('fail');
+      else expect(outcome).toEqual(tooMany);
+    }
+    expect(exchange).toHaveBeenCalledTimes(10);
+    // A colleague at the same address, and the visitor's own login.
+    expect((await visit(openLogin({ loginApi: login.loginApi }), 'good')).outcome).toEqual(success);
   });
 
   it.each([

@@ -45,13 +45,18 @@ function visitor() {
     }
     return response;
   };
-  /** Starts at a path and logs in as this user of the marketplace. Gives the last response. */
+  /** Starts at a path, logs in as this user of the marketplace, and presses "Continue". Gives the last response. */
   const logIn = async (path, userId) => {
     let response = await open(path);
     while (response.headers.get('location')?.startsWith('/')) {
       response = await open(response.headers.get('location'));
     }
     response = await open(sandbox.acceptLogin(userId));
+    const page = response.headers.get('location') ?? '';
+    if (page.includes('confirm=')) {
+      assert.match(await (await open(page)).text(), /connected to your account here/);
+      response = await open(`${page}&answer=continue`);
+    }
     return response.status === 302 ? open(response.headers.get('location')) : response;
   };
   const post = (path, body) =>
@@ -87,6 +92,8 @@ assert.equal(own.name, 'ada');
 assert.equal((await ada.logIn('/marketplace', '3001')).status, 409, 'the account of another user');
 assert.deepEqual(await me(ada.logIn('/marketplace', '3003')), own, 'connected');
 assert.equal((await me(visitor().logIn('/marketplace', '3003'))).id, own.id, 'logs in by it');
+assert.equal((await ada.logIn('/marketplace', '3004')).status, 409, 'replaces no account');
+assert.deepEqual(await me(ada.logIn('/marketplace', '3003')), own, 'the same account again');
 
 const code = sandbox.codes.find(({ kind }) => kind === 'supported')?.code;
 const download = async ({ open }) => {

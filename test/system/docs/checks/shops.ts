@@ -176,7 +176,10 @@ export const SHOP_CHECKS: Checks = {
     expect(await seen('/account')).toEqual({ name: 'ada', isConnected: false });
     const unconnected = await browser.get(`${origin}/profile`);
     expect(unconnected.headers.get('location')).toBe('/marketplace');
-    expect((await browser.logIn(`${origin}/profile`)).url).toBe(`${origin}/profile`);
+    const asked = await browser.logIn(`${origin}/profile`);
+    expect(asked.text).toContain('connected to your account here');
+    expect(await seen('/account')).toEqual({ name: 'ada', isConnected: false });
+    expect((await browser.pressContinue(asked)).url).toBe(`${origin}/profile`);
     expect(await seen('/account')).toEqual({ name: 'ada', isConnected: true });
     expect(await seen('/profile')).toEqual({ token: 'is alive' });
 
@@ -188,6 +191,14 @@ export const SHOP_CHECKS: Checks = {
       status: 403,
       text: expect.stringContaining('password first'),
     });
+    // The account in use is logged in again unasked. Another one replaces it only after a step of its own.
+    expect((await later.logIn(`${origin}/marketplace`)).url).toBe(`${origin}/account`);
+    const other = () => browser.logIn(`${origin}/marketplace`, '3002');
+    expect(await browser.pressContinue(await other())).toMatchObject({ status: 409 });
+    await browser.submit(`${origin}/disconnect`, {});
+    // Ada has said "Continue" to this account.
+    expect((await other()).url).toBe(`${origin}/account`);
+    expect(await seen('/account')).toEqual({ name: 'ada', isConnected: true });
   },
   'examples/guides/typescript.md: server.ts': async (running) => {
     const origin = await running.origin();
