@@ -90,6 +90,7 @@ export type { Account, AccountProfile } from './model/account.js';
 export type { Item, ItemMedia, ItemPrice } from './model/item.js';
 export type { Purchase } from './model/purchase.js';
 export type { UserInfo } from './model/user-info.js';
+export type { AppId } from './options.js';
 export type {
   Confirmation,
   ConfirmWhen,
