@@ -5,14 +5,13 @@ import type { Check, Checks } from './checks/check.js';
 import { GUIDE_CHECKS, passes, prints } from './checks/guides.js';
 import { README_CHECKS } from './checks/readme.js';
 import { SHOP_CHECKS } from './checks/shops.js';
-import { filesOf } from './support/blocks.js';
-import { PAGES, readPage } from './support/pages.js';
+import { PAGES } from './support/pages.js';
 import { runBlock } from './support/run-block.js';
-import { programOf, writePrograms } from './support/workspace.js';
+import { programOf, programsOf, writePrograms } from './support/workspace.js';
 
 const checks: Checks = { ...README_CHECKS, ...GUIDE_CHECKS, ...SHOP_CHECKS };
 const programs = PAGES.flatMap((page) =>
-  [...filesOf(readPage(page)).keys()].map((file) => ({ page, file, name: `${page}: ${file}` })),
+  [...programsOf(page).keys()].map((file) => ({ page, file, name: `${page}: ${file}` })),
 );
 
 it('every program that is checked exists', () => {
@@ -30,8 +29,8 @@ const skipped = ({ needsRedis }: Check): boolean => needsRedis === true && redis
 describe.concurrent('the program', { timeout: 300_000 }, () => {
   for (const { page, file, name } of programs) {
     const folder = folders.get(page) ?? '';
-    // Without a check, tests pass, and other programs end by themselves without a word, as those do that check
-    // themselves in a hidden block.
+    // Without a check, tests pass, and other programs end by themselves without a word, as those do that a
+    // test's own code (`around`) checks.
     const given = checks[name] ?? (/\.test\.\w+$/.test(file) ? passes(1) : prints(''));
     const check = typeof given === 'function' ? { check: given } : given;
     it.skipIf(skipped(check))(`${name} does what the page says`, async () => {

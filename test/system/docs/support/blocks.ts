@@ -6,7 +6,9 @@
  * - `<!-- into: shop.js -->`: the same, but above its error handler, as readers are told to add it.
  * - `<!-- with: shop.js -->`: the commands of the block are for that program, while it runs.
  * - `<!-- not run: why -->`: the block is left out, for a reason.
- * - `<!-- hidden: shop.js` … `-->`: code of that file that the page does not show.
+ *
+ * What a test needs around the code of a page is in `test/system/docs/around`, and not in the page: its readers see it in
+ * `node_modules`, as text.
  */
 export interface Block {
   /** The line of the page that its code begins on. */
@@ -21,7 +23,6 @@ export interface Block {
   readonly with: string | undefined;
   /** Why it is not run; `undefined` when it is. */
   readonly notRun: string | undefined;
-  readonly isHidden: boolean;
 }
 
 export const PROGRAM_LANGUAGES: ReadonlySet<string> = new Set(['js', 'ts']);
@@ -29,7 +30,6 @@ export const PROGRAM_LANGUAGES: ReadonlySet<string> = new Set(['js', 'ts']);
 const ERROR_HANDLER = /^app\.use\(errorHandler/m;
 const FENCE = /^( *)```(.*)$/;
 const NOTE = /^ *<!-- (file|into|with|not run): (.+?) -->$/;
-const HIDDEN = /^<!-- hidden: (\S+)$/;
 
 /** @throws Error that names the line, for what cannot be read: a block must not be lost by a typing mistake. */
 export function blocksOf(page: string): Block[] {
@@ -40,37 +40,33 @@ export function blocksOf(page: string): Block[] {
     const line = lines[i] ?? '';
     const wrong = (problem: string) => new Error(`line ${i + 1}: ${problem}`);
     const note = NOTE.exec(line);
-    const hidden = HIDDEN.exec(line);
     const fence = FENCE.exec(line);
     if (note) {
       notes[note[1] ?? ''] = note[2] ?? '';
-    } else if (hidden || fence) {
-      const end = hidden ? /^-->$/ : /^ *```$/;
+    } else if (fence) {
       const from = i + 1;
       do i++;
-      while (i < lines.length && !end.test(lines[i] ?? ''));
+      while (i < lines.length && !/^ *```$/.test(lines[i] ?? ''));
       if (i === lines.length) throw wrong('a block that does not end');
-      const indent = fence?.[1]?.length ?? 0;
+      const indent = fence[1]?.length ?? 0;
       const text = lines
         .slice(from, i)
         .map((each) => each.slice(indent))
         .join('\n');
-      const language = hidden ? (hidden[1] ?? '').slice(-2) : (fence?.[2] ?? '');
+      const language = fence[2] ?? '';
       if (!/^[a-z]+$/.test(language)) throw wrong('a block without a language');
       const isProgram = PROGRAM_LANGUAGES.has(language);
       blocks.push({
         line: from + 1,
         language,
         text,
-        file:
-          hidden?.[1] ?? (isProgram ? (notes.file ?? notes.into ?? `main.${language}`) : undefined),
+        file: isProgram ? (notes.file ?? notes.into ?? `main.${language}`) : undefined,
         isInserted: notes.into !== undefined,
         with: notes.with,
         notRun: notes['not run'],
-        isHidden: hidden !== null,
       });
       notes = {};
-    } else if (/^ *<!-- ?(file|into|with|not run|hidden)/.test(line)) {
+    } else if (/^ *<!-- ?(file|into|with|not run)/.test(line)) {
       throw wrong('a comment about a block that cannot be read');
     } else if (Object.keys(notes).length > 0 && line !== '') {
       throw wrong('a comment about a block, and no block follows');
@@ -79,6 +75,7 @@ export function blocksOf(page: string): Block[] {
   return blocks;
 }
 
+/** The programs of a page's text, by file name. */
 export function filesOf(page: string): Map<string, string> {
   const files = new Map<string, string>();
   for (const { file, text, notRun, isInserted } of blocksOf(page)) {

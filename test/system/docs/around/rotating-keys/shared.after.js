@@ -1,0 +1,2 @@
+console.log((await keyApi.listItems()).length > 0);
+await keyApi.close();
