@@ -95,6 +95,19 @@ assert.equal((await me(visitor().logIn('/marketplace', '3003'))).id, own.id, 'lo
 assert.equal((await ada.logIn('/marketplace', '3004')).status, 409, 'replaces no account');
 assert.deepEqual(await me(ada.logIn('/marketplace', '3003')), own, 'the same account again');
 
+if (library === 'better-auth') {
+  // Nobody takes the address of a user who has not come yet.
+  for (const email of ['marketplace-3004@users.invalid', 'X@USERS.INVALID', `${'a'.repeat(64)}@users.invalid`]) {
+    const squatter = { name: 'squatter', email, password: 'correct horse battery' };
+    assert.equal((await visitor().post('/api/auth/sign-up/email', squatter)).status, 400, email);
+    const moved = await ada.post('/api/auth/change-email', { newEmail: email });
+    assert.ok(moved.status >= 400, email);
+  }
+}
+const late = visitor();
+await late.logIn('/marketplace', '3004');
+assert.ok((await me(late.open('/account'))).id, 'the fourth user logs in');
+
 const code = sandbox.codes.find(({ kind }) => kind === 'supported')?.code;
 const download = async ({ open }) => {
   const headers = { accept: 'application/json', 'x-purchase-code': code };
