@@ -83,6 +83,7 @@ export function createApp({ keyApi, loginApi, client }: AppParts): Express {
       secret: SESSION_SECRET,
       resave: false,
       saveUninitialized: false,
+      cookie: { sameSite: 'lax' },
     }),
     passport.session(),
   );

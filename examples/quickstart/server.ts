@@ -35,7 +35,14 @@ passport.serializeUser((user, done) => done(null, user));
 passport.deserializeUser<Express.User>((user, done) => done(null, user));
 
 const app = express();
-app.use(session({ secret: 'only for the sandbox', resave: false, saveUninitialized: false }));
+app.use(
+  session({
+    secret: 'only for the sandbox',
+    resave: false,
+    saveUninitialized: false,
+    cookie: { sameSite: 'lax' },
+  }),
+);
 app.use(passport.session());
 
 app.get('/', loadItems(keyApi), (req, res) => {

@@ -1,9 +1,10 @@
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { blocksOf, filesOf, PROGRAM_LANGUAGES } from './support/blocks.js';
 import { compile } from './support/compile.js';
-import { PAGES, readPage } from './support/pages.js';
+import { PAGES, ROOT, readPage } from './support/pages.js';
 import { writePage } from './support/workspace.js';
 
 const blocks = PAGES.flatMap((page) =>
@@ -38,6 +39,22 @@ describe('the code blocks of the documentation', () => {
     }
   });
 
+  it('that have sessions, as the examples, keep other sites from sending with them', () => {
+    const programs = new Map<string, string>(
+      PAGES.flatMap((page) =>
+        [...filesOf(readPage(page))].map(([file, text]) => [`${page}: ${file}`, text] as const),
+      ),
+    );
+    for (const file of readdirSync(join(ROOT, 'examples'), { recursive: true, encoding: 'utf8' })) {
+      if (/\.[jt]s$/.test(file)) programs.set(file, readPage(`examples/${file}`));
+    }
+    const sessions = [...programs].flatMap(([name, text]) =>
+      sessionsOf(text).map((session) => ({ name, session })),
+    );
+    expect(sessions.length).toBeGreaterThan(8);
+    for (const { name, session } of sessions) expect(session, name).toBe('lax');
+  });
+
   // Those in JavaScript are run, see programs.test.ts.
   it('that are TypeScript compile against the package', { timeout: 300_000 }, () => {
     const files = PAGES.flatMap((page) => {
@@ -60,3 +77,24 @@ it.each([
 ])('blocksOf refuses %s', (_what, page) => {
   expect(() => blocksOf(page)).toThrow(/^line 1|^line 3/);
 });
+
+/** What `session({ … })` of express-session is given for `cookie.sameSite`, for each call in a program. */
+function sessionsOf(text: string): (string | undefined)[] {
+  const found: (string | undefined)[] = [];
+  const propertyOf = (node: ts.Expression | undefined, name: string): ts.Expression | undefined =>
+    node && ts.isObjectLiteralExpression(node)
+      ? node.properties.find(
+          (each): each is ts.PropertyAssignment =>
+            ts.isPropertyAssignment(each) && each.name.getText() === name,
+        )?.initializer
+      : undefined;
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && node.expression.getText() === 'session') {
+      const sameSite = propertyOf(propertyOf(node.arguments[0], 'cookie'), 'sameSite');
+      found.push(sameSite && ts.isStringLiteral(sameSite) ? sameSite.text : undefined);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('program.ts', text, ts.ScriptTarget.Latest, true));
+  return found;
+}

@@ -75,7 +75,8 @@ describe('the workflows', () => {
   });
 
   it('put nothing that a stranger names (a branch, a title) into a command', () => {
-    for (const { name, run = '' } of steps) expect(run, name).not.toMatch(/\$\{\{ *github\.(?!token)/);
+    for (const { name, run = '' } of steps)
+      expect(run, name).not.toMatch(/\$\{\{ *github\.(?!token)/);
   });
 
   it('that may sign for this repository run nothing of it and install nothing', () => {

@@ -97,7 +97,11 @@ assert.deepEqual(await me(ada.logIn('/marketplace', '3003')), own, 'the same acc
 
 if (library === 'better-auth') {
   // Nobody takes the address of a user who has not come yet.
-  for (const email of ['marketplace-3004@users.invalid', 'X@USERS.INVALID', `${'a'.repeat(64)}@users.invalid`]) {
+  for (const email of [
+    'marketplace-3004@users.invalid',
+    'X@USERS.INVALID',
+    `${'a'.repeat(64)}@users.invalid`,
+  ]) {
     const squatter = { name: 'squatter', email, password: 'correct horse battery' };
     assert.equal((await visitor().post('/api/auth/sign-up/email', squatter)).status, 400, email);
     const moved = await ada.post('/api/auth/change-email', { newEmail: email });

@@ -15,6 +15,8 @@ export type Checks = Readonly<Record<string, Check | Check['check']>>;
 
 /** Codes of the sandbox's default seed never change. */
 export const SUPPORTED = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';
+/** What the programs of an operator send. */
+export const STAFF_TOKEN = 'a-token-of-the-staff-with-32-characters';
 export const WRONG = '00000000-0000-4000-8000-000000000000';
 
 /** A guarded route lets a customer in, and nobody else. */

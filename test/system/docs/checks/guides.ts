@@ -11,7 +11,7 @@ import { anyRedis, type RedisServer, SOON, startRedis } from '../../../support/r
 import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
 import type { Running, RunOptions } from '../support/run-block.js';
-import { type Check, type Checks, expectGuard, postJson, WRONG } from './check.js';
+import { type Check, type Checks, expectGuard, postJson, STAFF_TOKEN, WRONG } from './check.js';
 
 const JEST_GLOBALS = join(ROOT, 'test/system/docs/support/jest-globals.cjs');
 const EMPTY_CONFIG = join(ROOT, 'test/system/docs/support/vitest.config.cjs');
@@ -126,18 +126,39 @@ export const GUIDE_CHECKS: Checks = {
     needsRedis: true,
     async prepare() {
       const HOLDER_SECRET = 'holder-secret-of-at-least-32-characters';
-      return { env: { REDIS_URL: await anyRedis(), HOLDER_SECRET } };
+      return { env: { REDIS_URL: await anyRedis(), HOLDER_SECRET, STAFF: 'sam,kim' } };
     },
     async check(running) {
       const code = running.code('supported');
       const ask = (user: string) =>
         statusOf(running.get('/downloads', { 'x-purchase-code': code, 'x-user': user }));
       expect([await ask('anna'), await ask('bert'), await ask('anna')]).toEqual([200, 403, 200]);
-      const support = `/support/${code.toUpperCase()}`;
-      expect(await (await running.get(support)).json()).toEqual(['anna']);
-      expect(await (await running.get('/support')).text()).toBe(`code,account\n${code},anna`);
-      const released = await fetch(`${await running.origin()}${support}`, { method: 'DELETE' });
-      expect(released.status).toBe(204);
+      const staff = async (user: string, path: string, body?: object) => {
+        const response = await fetch(`${await running.origin()}/staff${path}`, {
+          method: body ? 'POST' : 'GET',
+          headers: {
+            'x-user': user,
+            accept: 'application/json',
+            'content-type': 'application/json',
+          },
+          body: body ? JSON.stringify(body) : null,
+        });
+        const text = await response.text();
+        return response.ok && text !== '' ? JSON.parse(text) : response.status;
+      };
+      const asked = { code: code.toUpperCase() };
+      for (const [user, status] of [
+        ['anna', 403],
+        ['', 401],
+        ['undefined', 403],
+      ] as const) {
+        for (const path of ['/holders', '/release'])
+          expect(await staff(user, path, asked)).toBe(status);
+        expect(await staff(user, '')).toBe(status);
+      }
+      expect(await staff('sam', '/holders', asked)).toEqual(['anna']);
+      expect(await staff('sam', '')).toEqual({ [code]: ['anna'] });
+      expect(await staff('sam', '/release', asked)).toBe(204);
       expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
       const origin = `${await running.origin()}/licence`;
       const activate = async (site: string) =>
@@ -147,23 +168,88 @@ export const GUIDE_CHECKS: Checks = {
         (await browser.submit(`${origin}${path}`, { purchase_code, site })).text;
       expect(await activate('Shop.example')).toEqual({ active: 'shop.example' });
       expect(await activate('other.example')).toMatchObject({ code: 'purchase_held' });
-      expect(await activate('staging.shop.example')).toEqual({ active: 'staging.shop.example' });
+      // A copy of the site has its site's seat; what only its own machine can reach has none.
+      for (const copy of [
+        'https://staging.shop.example/blog',
+        'www.shop.example.',
+        'SHOP.example:8080',
+      ]) {
+        expect(await activate(copy)).toEqual({ active: 'shop.example' });
+      }
+      for (const local of ['localhost', 'shop.test', '127.0.0.1:3000', 'http://127.1/', '[::1]']) {
+        expect(await activate(local)).toEqual({ active: expect.any(String) });
+      }
+      // Names that look like these are sites as any other.
+      for (const site of [
+        ...[
+          '127.evil.example',
+          'staging.evil.example',
+          'dev.evil.example',
+          'localhost.evil.example',
+        ],
+        ...[
+          'test.evil.example',
+          'local.evil.example',
+          '127.0.0.1.evil.example',
+          'evil.example#.test',
+        ],
+        ...['evil.example/127.0.0.1', 'localhost@evil.example', 'evil.example?.local'],
+      ]) {
+        expect(await activate(site), site).toMatchObject({ code: 'purchase_held' });
+      }
+      // What a program can send that is no site.
+      for (const site of [
+        undefined,
+        null,
+        5,
+        {},
+        { toString: 1 },
+        ['shop.example'],
+        '',
+        ' ',
+        'a b',
+        '//',
+      ]) {
+        const answer = await postJson(`${origin}/activate`, { purchase_code: code, site });
+        expect([answer.status, site]).toEqual([400, site]);
+      }
+      for (const purchase_code of [5, {}, [code], null]) {
+        const answer = await postJson(`${origin}/activate`, { purchase_code, site: 'a.example' });
+        expect([402, 403]).toContain(answer.status);
+      }
       expect((await browser.open(origin)).text).toContain('name="purchase_code"');
       expect(await page()).toMatch(/1 of 1 sites[\s\S]*<button name="site" value="shop\.example"/);
       expect(await page('', '', WRONG)).not.toContain('shop.example');
+      // Without a site, none is freed.
+      for (const odd of ['', '//', 'a b'])
+        expect(await page('/free', odd)).toContain('1 of 1 sites');
       expect(await page('/free', 'shop.example')).toContain('0 of 1 sites');
       // The cooldown, for others only.
       expect(await activate('other.example')).toMatchObject({ code: 'purchase_held' });
       expect(await activate('shop.example')).toEqual({ active: 'shop.example' });
     },
   },
-  'examples/guides/health.md: main.js': async (running) => {
-    await expectGuard(running, '/downloads', 200);
-    const statuses = async () =>
-      Promise.all(['/live', '/ready', '/marketplace'].map((path) => statusOf(running.get(path))));
-    expect(await statuses()).toEqual([200, 200, 200]);
-    running.sandbox.faults.errorRate = 1;
-    expect(await statuses()).toEqual([200, 200, 503]);
+  'examples/guides/health.md: main.js': {
+    options: { env: { STAFF_TOKEN } },
+    async check(running) {
+      await expectGuard(running, '/downloads', 200);
+      const authorization = `Bearer ${STAFF_TOKEN}`;
+      const statuses = async () =>
+        Promise.all(
+          ['/live', '/ready', '/marketplace'].map((path) =>
+            statusOf(running.get(path, path === '/marketplace' ? { authorization } : {})),
+          ),
+        );
+      expect(await statuses()).toEqual([200, 200, 200]);
+      running.sandbox.faults.errorRate = 1;
+      expect(await statuses()).toEqual([200, 200, 503]);
+      // Strangers cause no request.
+      const asked = running.sandbox.requests.length;
+      for (const wrong of ['', 'Bearer undefined', `Basic ${STAFF_TOKEN}`]) {
+        expect(await statusOf(running.get('/marketplace', { authorization: wrong }))).toBe(401);
+      }
+      expect(running.sandbox.requests).toHaveLength(asked);
+    },
   },
   'examples/guides/receipts.md: make-keys.js': async (running) =>
     expect(await running.printed()).toMatch(
@@ -185,6 +271,7 @@ export const GUIDE_CHECKS: Checks = {
       const { receipt } = (await ask({ code, machine: 'm1' })).body;
       expect(decodeJwt(String(receipt))).toMatchObject({ item: 1042, machine: 'm1' });
       expect(String(receipt)).not.toContain(code);
+      expect((await ask({ code: running.code('other-item'), machine: 'm1' })).status).toBe(403);
     },
   },
   'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(14, PGLITE),
@@ -264,7 +351,9 @@ export const GUIDE_CHECKS: Checks = {
   },
   'examples/guides/watching.md: prometheus.js': async (running) => {
     await expectGuard(running, '/downloads', 204);
-    const text = await (await running.get('/metrics')).text();
+    const port = /^metrics at (\d+)$/m.exec(running.output())?.[1];
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect((await running.get('/metrics')).status).toBe(404);
     expect(text).toContain('marketgate_guard_decisions_total{allowed="true",code="none"} 1');
     expect(text).toMatch(/duration_seconds_count\{endpoint="\/api\/purchases\/validation",.*\} 2/);
   },

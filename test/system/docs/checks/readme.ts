@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { Browser } from '../../../support/browser.js';
+import type { Running } from '../support/run-block.js';
 import { type Checks, expectGuard, postJson, SUPPORTED, WRONG } from './check.js';
 
 export const README_CHECKS: Checks = {
@@ -25,9 +26,13 @@ export const README_CHECKS: Checks = {
       expect.stringContaining('name="purchase_code"'),
     ]);
     expect(await redeem(SUPPORTED)).toMatchObject({ url: download, status: 200 });
-    // Also after the login.
+    // Also after the login, and the login after a further code.
     await visitor.logIn(`${origin}/account`);
     expect((await visitor.open(download)).status).toBe(200);
+    await redeem(running.code('other-item'));
+    expect((await visitor.open(`${origin}/downloads/1046`)).status).toBe(200);
+    expect((await visitor.get(`${origin}/account`)).status).toBe(200);
+    await expectNoPlantedSession(running);
 
     const mine = (from: Browser) => from.get(`${origin}/mine`, { 'x-purchase-code': SUPPORTED });
     expect((await mine(browser)).status).toBe(200);
@@ -60,3 +65,17 @@ export const README_CHECKS: Checks = {
     });
   },
 };
+
+/** Whoever has planted a session's cookie in a customer's browser shares nothing that the customer redeems. */
+async function expectNoPlantedSession(running: Running): Promise<void> {
+  const origin = await running.origin();
+  const planted = await running.get('/account', { accept: 'text/html' });
+  const cookie = planted.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const redeemed = await fetch(`${origin}/redeem`, {
+    ...{ method: 'POST', redirect: 'manual', headers: { cookie } },
+    body: new URLSearchParams({ purchase_code: SUPPORTED }),
+  });
+  const own = redeemed.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  expect((await running.get('/downloads/1042', { cookie: own })).status).toBe(200);
+  expect((await running.get('/downloads/1042', { cookie })).status).toBe(402);
+}
