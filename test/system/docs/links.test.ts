@@ -15,7 +15,8 @@ const anchorsOf = (page: string): string[] =>
   );
 
 it.each([...PAGES, CONTRIBUTING])('the links of %s lead somewhere', (path) => {
-  const links = [...readPage(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+  const text = readPage(path).replace(/^ *```[\s\S]*?^ *```/gm, '');
+  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
   const dead = links.filter((link) => {
     if (/^[a-z]+:/.test(link)) return false;
     const [file = '', anchor] = link.split('#');
