@@ -7,8 +7,9 @@ import { apiRouter, consoleRouter } from './console/router.js';
 import type { SandboxContext } from './context.js';
 import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
 import { loginApiRouter, sendLoginError } from './login-api/endpoints.js';
-import { mediaRouter, picture } from './media.js';
+import { mediaRouter } from './media.js';
 import { errorPage, homePage, itemPage, sendPage } from './pages.js';
+import { picture } from './pictures.js';
 import { interfaceOf, Refused } from './request.js';
 
 const SENTENCES: Readonly<Record<number, string>> = {
@@ -64,7 +65,7 @@ export function createApp(context: SandboxContext): Express {
   app.use(loginApiRouter(context));
   app.use(consoleRouter(context));
   app.use(apiRouter(context));
-  app.use(mediaRouter());
+  app.use(mediaRouter(context.data));
   app.get('/', (_req, res) => sendPage(res, homePage(context.data.items)));
   app.get('/preview/:id', (req, res, next) => {
     const item = context.data.items.find(({ id }) => String(id) === req.params.id);

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Request, Response, Router } from 'express';
 import express from 'express';
 import type { SeedItem } from './data/schema.js';
+import { bytesOf, picture } from './pictures.js';
 
 /** The URLs of an item's media: each kind of item has other previews (spec, "media fields"). */
 export function mediaOf(item: Readonly<SeedItem>, origin: string): NonNullable<SeedItem['media']> {
@@ -26,27 +26,6 @@ const CLIP = Buffer.from(
   'base64',
 );
 
-/** Bytes that look random and are always the same for the same words. */
-const bytesOf = (words: string): Buffer => createHash('sha256').update(words).digest();
-
-/** A picture as SVG: hills under a low sun, always the same for the same words; wide, or its middle as a square. */
-export function picture(words: string, isSquare: boolean): string {
-  const bytes = bytesOf(words).values();
-  const between = (least: number, most: number) =>
-    Math.round(least + (Number(bytes.next().value) / 255) * (most - least));
-  const hue = between(0, 359);
-  const sky = `<rect width="1200" height="600" fill="hsl(${hue} 38% 86%)"/>`;
-  const sun = `<circle cx="${between(450, 750)}" cy="${between(140, 280)}" r="74" fill="hsl(${(hue + 150) % 360} 85% 70%)"/>`;
-  const hills = [280, 190, 100].map((height, layer) => {
-    const fill = `hsl(${hue} 38% ${60 - layer * 18}%)`;
-    return `<ellipse cx="${between(200, 1000)}" cy="600" rx="${between(600, 1000)}" ry="${height}" fill="${fill}"/>`;
-  });
-  const size = isSquare
-    ? 'width="480" height="480" viewBox="300 0 600 600"'
-    : 'viewBox="0 0 1200 600"';
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>${sky}${sun}${hills.join('')}</svg>`;
-}
-
 const RATE = 11_025;
 const SECONDS = 3;
 
@@ -67,7 +46,8 @@ function sound(words: string): Buffer {
 }
 
 /** The pictures, sounds and clips that items, users and accounts announce, all made by the sandbox itself. */
-export function mediaRouter(): Router {
+/** @param data - has the items now; all of it can be replaced. */
+export function mediaRouter(data: { readonly items: readonly Readonly<SeedItem>[] }): Router {
   const router = express.Router();
   router.get('/media/:folder/:id/:file', (req: Request<Record<string, string>>, res) => {
     const { folder = '', id = '', file = '' } = req.params;
@@ -75,7 +55,9 @@ export function mediaRouter(): Router {
     if (file.endsWith('.wav')) return sendFile(req, res, file, sound(id));
     const words = file.startsWith('screenshot') ? `${id} ${file}` : `${folder} ${id}`;
     const isSquare = /^(thumbnail|picture|avatar)/.test(file);
-    sendFile(req, res, 'a.svg', Buffer.from(picture(words, isSquare)));
+    const item = folder === 'items' ? data.items.find((each) => String(each.id) === id) : undefined;
+    const svg = picture(words, isSquare, item?.category, item?.sub_category);
+    sendFile(req, res, 'a.svg', Buffer.from(svg));
   });
   return router;
 }
