@@ -21,8 +21,8 @@ export interface AppParts extends Omit<Shop, 'shopName'> {
 
 /** The shop, which listens nowhere yet. */
 export function createApp(parts: AppParts): Express {
-  const { keyApi, loginApi, sessionSecret, mediaOrigin, production, onError } = parts;
-  const shop: Shop = { shopName: SHOP_NAME, keyApi, onError };
+  const { keyApi, loginApi, buyUrl, sessionSecret, mediaOrigin, production, onError } = parts;
+  const shop: Shop = { shopName: SHOP_NAME, keyApi, buyUrl, onError };
   const app = express();
   app.disable('x-powered-by');
   if (production) app.set('trust proxy', 1);

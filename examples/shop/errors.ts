@@ -7,7 +7,7 @@ export interface Words {
   readonly title: string;
   readonly text: string;
   /** A step that helps. */
-  readonly next?: 'login' | 'redeem' | 'contact';
+  readonly next?: 'login' | 'redeem' | 'contact' | 'renew';
 }
 
 const OUTAGE: Words = {
@@ -51,8 +51,8 @@ const WORDS: Readonly<Record<string, Words>> = {
   },
   support_expired: {
     title: 'Support for this purchase has ended',
-    text: 'You can still download the item. To get help again, ask us to renew your support.',
-    next: 'contact',
+    text: 'You can still download the item. To get help again, renew the support.',
+    next: 'renew',
   },
   too_many_attempts: {
     title: 'Too many attempts',
@@ -80,12 +80,26 @@ const WORDS: Readonly<Record<string, Words>> = {
   api_key_rejected: OUTAGE,
 };
 
+/** As this marketplace writes its codes. */
+export const CODE_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** What cannot be a code needs no question to the marketplace. */
+const MALFORMED: Words = {
+  title: 'This does not look like a purchase code',
+  text: 'A code has 36 characters: letters and digits, in five groups with dashes between them.',
+  next: 'redeem',
+};
+
 const ABOUT_THE_CODE = ['purchase_required', 'purchase_code_invalid', 'purchase_item_mismatch'];
 
 export const isAboutTheCode = (code: string): boolean => ABOUT_THE_CODE.includes(code);
 
-export const wordsFor = (code: string): Words =>
-  WORDS[code] ?? { title: 'Something went wrong', text: 'Please try again in a moment.' };
+/** @param entered - what was in the field of a form. */
+export function wordsFor(code: string, entered?: string): Words {
+  const isMalformed = entered !== undefined && !CODE_PATTERN.test(entered);
+  if (code === 'purchase_code_invalid' && isMalformed) return MALFORMED;
+  return WORDS[code] ?? { title: 'Something went wrong', text: 'Please try again in a moment.' };
+}
 
 /** An error with words of the shop's own. */
 export class PageError extends Error {
@@ -134,16 +148,24 @@ export function errorPages(shop: Shop): ErrorRequestHandler {
     const { status: given, name } = error as { status?: number; name?: string };
     const status = given ?? 500;
     if (status >= 500) shop.onError(error, req);
-    if (res.headersSent || !wantsPage(req)) return next(error);
+    const isOurs = isMarketgateError(error);
+    // Programs get problem+json (RFC 9457): of these errors from the package's handler, of all others here.
+    if (res.headersSent || (isOurs && !wantsPage(req))) return next(error);
     let words: Words;
-    if (isMarketgateError(error)) {
+    if (isOurs) {
       words = wordsFor(error.code);
       if (words === OUTAGE) words = OUTAGE_OF_PAGE;
       retryLater(res, error.retryAfter);
     } else if (error instanceof PageError) words = error.words;
     else words = name === 'AuthenticationError' ? LOGIN_FAILED : wordsFor('other');
     res.status(status);
-    sendPage(req, res, shop, { title: words.title, main: errorView(words, status) });
+    if (wantsPage(req)) {
+      const main = errorView(words, status, req.params.id);
+      return sendPage(req, res, shop, { title: words.title, main });
+    }
+    const { title, text: detail } = words;
+    const problem = { type: 'about:blank', title, status, detail };
+    res.type('application/problem+json').send(JSON.stringify(problem));
   };
 }
 
@@ -151,14 +173,16 @@ function retryLater(res: Response, seconds: number | undefined): void {
   if (seconds !== undefined) res.set('Retry-After', String(Math.ceil(seconds)));
 }
 
-function errorView(words: Words, status: number): Html {
+/** Refusals are no errors: only what the shop lacks or cannot do has a number. */
+function errorView(words: Words, status: number, itemId: unknown): Html {
   const step = {
     login: html`<a class="button" href="/login">Log in</a>`,
     redeem: html`<a class="button" href="/redeem">Redeem a code</a>`,
     contact: html`<a class="button" href="/contact">Contact us</a>`,
+    renew: html`<a class="button" href="/items/${itemId}/renew">Renew support</a>`,
   };
   return html`<div class="narrow trouble">
-<p class="eyebrow">Error ${status}</p>
+${(status === 404 || status >= 500) && html`<p class="eyebrow">Error ${status}</p>`}
 <h1>${words.title}</h1>
 <p class="lead">${words.text}</p>
 <p class="row left">

@@ -43,7 +43,7 @@ export function money(amount: number, currency = 'USD'): string {
   }
 }
 
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 
 /** "17 May 2023". */
 export function day(timestamp: string): Html {
@@ -137,6 +137,8 @@ export function avatar({ picture, name }: Customer, pixels: 28 | 96): Html {
 export interface Shop {
   readonly shopName: string;
   readonly keyApi: KeyApi;
+  /** Where an item is bought, and its support renewed: the service gives no address. */
+  readonly buyUrl: (item: Item) => string;
   /** Called with errors that need the operator, for a log. */
   readonly onError: (error: unknown, req: Request) => void;
 }

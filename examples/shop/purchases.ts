@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { type CodeSource, firstOf, fromBody, fromHeader, type Purchase } from 'marketgate';
+import type { Purchase } from 'marketgate';
 import { nameOf } from './layout.js';
 
 /** A redeemed purchase, as stored in the session. */
@@ -10,6 +10,8 @@ export interface OwnPurchase {
   version?: string;
   thumbnail?: string;
   licence?: string;
+  /** ISO 8601. Tells two purchases of one item apart. */
+  boughtOn?: string;
   /** ISO 8601; absent without support. */
   supportedUntil?: string;
 }
@@ -37,6 +39,7 @@ export function remember(req: Request, { item, ...purchase }: Purchase): void {
     version: item.version,
     thumbnail: item.media.thumbnail,
     licence: purchase.license_type,
+    boughtOn: purchase.date,
     supportedUntil: purchase.supported_until,
   };
   const others = ownPurchases(req).filter((other) => other.code !== own.code);
@@ -56,9 +59,6 @@ export function ownPurchaseOf(req: Request, itemId: number): OwnPurchase | undef
   return own.sort((a, b) => end(b) - end(a))[0];
 }
 
-/** A code for the item in the URL: from a header (programs), a form, or the customer's purchases. */
-export const codeForItem: CodeSource = firstOf(
-  fromHeader('x-purchase-code'),
-  fromBody('purchase_code'),
-  (req) => ownPurchaseOf(req, Number(req.params.id))?.code,
-);
+/** The customer's code for the item in the URL. */
+export const ownCode = (req: Request): string | undefined =>
+  ownPurchaseOf(req, Number(req.params.id))?.code;

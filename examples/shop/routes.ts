@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler, Express, Request, RequestHandler } from 'express';
+import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
 import {
   accountOf,
   fromBody,
@@ -12,22 +12,25 @@ import {
   purchaseOf,
   requirePurchase,
 } from 'marketgate';
-import { onTheForm } from './errors.js';
-import { nameOf, type Shop, sendPage } from './layout.js';
+import { type CodeProblem, onTheForm } from './errors.js';
+import { nameOf, type Page, type Shop, sendPage } from './layout.js';
 import { customerOf, customersOnly } from './login.js';
-import { codeForItem, forget, ownPurchaseOf, ownPurchases, remember } from './purchases.js';
+import { forget, ownCode, ownPurchaseOf, ownPurchases, remember } from './purchases.js';
 import {
   accountView,
   catalogueView,
   contactView,
   itemView,
   redeemView,
+  renewView,
   supportView,
 } from './views.js';
 
 export function addRoutes(app: Express, shop: Shop): void {
   const { keyApi } = shop;
   const item = (req: { params: { id?: string } }) => Number(req.params.id);
+  // One code, one customer. A shop with a database stores the holders there.
+  const holder = { store: new MemoryHolderStore(), id: (req: Request) => customerOf(req)?.id };
 
   app.get('/', loadItems(keyApi), (req, res) => {
     const category = typeof req.query.category === 'string' ? req.query.category : undefined;
@@ -35,36 +38,37 @@ export function addRoutes(app: Express, shop: Shop): void {
     sendPage(req, res, shop, { title: category ?? 'Catalogue', section: 'catalogue', main });
   });
 
-  const showItem: RequestHandler = (req, res) => {
-    const item = itemOf(req);
-    const main = itemView(item, ownPurchaseOf(req, item.id));
-    sendPage(req, res, shop, { title: item.name, section: 'catalogue', main });
-  };
-  app.get('/items/:id', loadItem(keyApi), showItem);
+  app.get('/items/:id', loadItem(keyApi), (req, res) => sendItem(req, res, shop));
 
-  const refused = [
+  /** Shows what is wrong with a code next to the form on the item's page. */
+  const onTheItem = [
     forgetRefunded,
     alsoLoadItem(loadItem(keyApi)),
-    onTheForm(shop, (req, problem) => {
-      const item = req.marketplace?.item;
-      if (item === undefined) return undefined;
-      const main = itemView(item, ownPurchaseOf(req, item.id), problem);
-      return { title: `Problem: ${item.name}`, section: 'catalogue', main };
-    }),
+    onTheForm(shop, (req, problem) => req.marketplace?.item && itemPage(req, shop, problem)),
   ];
-  // `item` binds the code to the item in the URL. Without it, any code opens every download.
-  const guard = requirePurchase(keyApi, { item, code: codeForItem });
-  // GET for customers who redeemed a code, POST for the form of the others.
-  app.get('/items/:id/download', guard, sendLicence, refused);
-  app.post('/items/:id/download', guard, sendLicence, refused);
+  // The login comes first, so that the code is redeemed for an account. `item` binds the code to the item in the URL:
+  // without it, any code would open every download.
+  app.post(
+    '/items/:id/redeem',
+    customersOnly,
+    requirePurchase(keyApi, { item, code: fromBody('purchase_code'), holder }),
+    keepPurchase((req) => `/items/${req.params.id}`),
+    onTheItem,
+  );
+  const guard = requirePurchase(keyApi, { item, code: ownCode, holder });
+  app.get('/items/:id/download', customersOnly, guard, sendLicence, onTheItem);
 
   // `supported` is compared with the current time, not with the time of redeeming.
-  const supported = requirePurchase(keyApi, { item, code: codeForItem, supported: true });
-  app.get('/items/:id/support', supported, loadAccount(keyApi), (req, res) => {
+  const supported = requirePurchase(keyApi, { item, code: ownCode, holder, supported: true });
+  app.get('/items/:id/support', ...customersOnly, supported, loadAccount(keyApi), (req, res) => {
     const main = supportView(purchaseOf(req), accountOf(req).profile?.contact?.email);
     sendPage(req, res, shop, { title: 'Support', section: 'account', main });
   });
-
+  app.get('/items/:id/renew', loadItem(keyApi), loadAccount(keyApi), (req, res) => {
+    const item = itemOf(req);
+    const main = renewView(item, shop.buyUrl(item), accountOf(req).profile?.contact?.email);
+    sendPage(req, res, shop, { title: `Renew support for ${nameOf(item)}`, main });
+  });
   app.get('/contact', loadAccount(keyApi), (req, res) => {
     const main = contactView(accountOf(req).profile?.contact?.email);
     sendPage(req, res, shop, { title: 'Contact', main });
@@ -74,30 +78,53 @@ export function addRoutes(app: Express, shop: Shop): void {
   app.use(['/redeem', '/account'], customersOnly);
   const redeemPage = { title: 'Redeem a code', section: 'redeem' } as const;
   app.get('/redeem', (req, res) => sendPage(req, res, shop, { ...redeemPage, main: redeemView() }));
-  // One code, one customer. A shop with a database stores the holders there.
-  const holder = { store: new MemoryHolderStore(), id: (req: Request) => customerOf(req)?.id };
   app.post(
     '/redeem',
     requirePurchase(keyApi, { code: fromBody('purchase_code'), holder }),
-    keepPurchase,
+    keepPurchase(() => '/account'),
     onTheForm(shop, (_req, problem) => ({ ...redeemPage, main: redeemView(problem) })),
   );
 
   app.get('/account', (req, res, next) => {
     const customer = customerOf(req);
     if (customer === undefined) return next();
-    const { justAdded } = req.session;
-    delete req.session.justAdded;
-    const main = accountView(customer, ownPurchases(req), justAdded);
+    const main = accountView(customer, ownPurchases(req), takeJustAdded(req));
     sendPage(req, res, shop, { title: 'Your account', section: 'account', main });
   });
 }
 
-const keepPurchase: RequestHandler = (req, res, next) => {
-  remember(req, purchaseOf(req));
-  // Saved before the redirect, because the browser can be faster than the session store.
-  req.session.save((error) => (error ? next(error) : res.redirect(303, '/account')));
-};
+function itemPage(req: Request, shop: Shop, problem?: CodeProblem): Page {
+  const item = itemOf(req);
+  const { originalUrl } = req;
+  const main = itemView(item, {
+    own: ownPurchaseOf(req, item.id),
+    buyUrl: shop.buyUrl(item),
+    loginHref: customerOf(req) ? undefined : `/login?to=${encodeURIComponent(originalUrl)}`,
+    justAdded: takeJustAdded(req),
+    problem,
+  });
+  const title = problem ? `Problem: ${nameOf(item)}` : nameOf(item);
+  return { title, section: 'catalogue', main };
+}
+
+const sendItem = (req: Request, res: Response, shop: Shop): void =>
+  sendPage(req, res, shop, itemPage(req, shop));
+
+/** The name of the item that was just redeemed: shown once. */
+function takeJustAdded(req: Request): string | undefined {
+  const { justAdded } = req.session;
+  delete req.session.justAdded;
+  return justAdded;
+}
+
+/** A redirect and not the page or the file: a reload sends no form again, and what the form complained about is gone. */
+const keepPurchase =
+  (then: (req: Request) => string): RequestHandler =>
+  (req, res, next) => {
+    remember(req, purchaseOf(req));
+    // Saved before the redirect, because the browser can be faster than the session store.
+    req.session.save((error) => (error ? next(error) : res.redirect(303, then(req))));
+  };
 
 /** What the customer bought. A real shop sends the item's file: `res.download(path)`. */
 const sendLicence: RequestHandler = (req, res) => {
@@ -112,9 +139,8 @@ Support until: ${supported_until?.slice(0, 10) ?? 'not included'}
 /** Removes a redeemed purchase that is no longer valid. */
 const forgetRefunded: ErrorRequestHandler = (error, req, _res, next) => {
   const own = ownPurchaseOf(req, Number(req.params.id));
-  const wasSent = req.body?.purchase_code !== undefined || req.get('x-purchase-code');
   const isInvalid = isMarketgateError(error) && error.code === 'purchase_code_invalid';
-  if (own && !wasSent && isInvalid) forget(req, own);
+  if (own && req.method === 'GET' && isInvalid) forget(req, own);
   next(error);
 };
 

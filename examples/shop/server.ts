@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { isMarketgateError, KeyApi, LoginApi } from 'marketgate';
 import type { SandboxCode } from 'marketgate/sandbox';
 import { createApp, SHOP_NAME } from './app.js';
+import { CODE_PATTERN } from './errors.js';
 
 const { env } = process;
 const production = env.NODE_ENV === 'production';
@@ -32,11 +33,13 @@ const [baseUrl = '', apiKey = '', authUrl = '', appId = '', appSecret = ''] = sa
   ? await sandbox.listen().then((s) => [s.baseUrl, s.apiKey, s.authUrl, s.appId, s.appSecret])
   : NAMES.map((name) => env[name]);
 
-const keyApi = new KeyApi({ baseUrl, apiKey });
+const keyApi = new KeyApi({ baseUrl, apiKey, codePattern: CODE_PATTERN });
 const loginApi = new LoginApi({ authUrl, appId, appSecret });
 const app = createApp({
   ...{ keyApi, loginApi, production },
   mediaOrigin: new URL(baseUrl).origin,
+  // In the sandbox, purchases are made on its console.
+  buyUrl: ({ id }) => env.ITEM_URL?.replace('{id}', String(id)) ?? `${baseUrl}/sandbox/console`,
   sessionSecret: env.SESSION_SECRET ?? randomBytes(32).toString('hex'),
   // The path without the query, which can contain an auth_key.
   onError: (error, req) =>
@@ -78,9 +81,6 @@ function startMessage(origin: string, codes: readonly SandboxCode[] | undefined)
 
   Purchase codes to try at ${origin}/redeem
     ${tried.join('\n    ')}
-
-  Without a browser
-    curl -OJ -H "X-Purchase-Code: ${codes[0]?.code}" ${origin}/items/${codes[0]?.item_id}/download
 
   Ctrl-C stops it.
 `;

@@ -70,8 +70,18 @@ function kindMark({ media }: Item): Html | false {
   return Boolean(media.preview_audio) && html`<span class="mark">Audio</span>`;
 }
 
+/** What the page of an item depends on besides the item. */
+export interface ItemState {
+  readonly own: OwnPurchase | undefined;
+  readonly buyUrl: string;
+  /** For visitors who are not logged in. */
+  readonly loginHref: string | undefined;
+  readonly justAdded: string | undefined;
+  readonly problem: CodeProblem | undefined;
+}
+
 /** The page of one item. */
-export function itemView(item: Item, own?: OwnPurchase, problem?: CodeProblem): Html {
+export function itemView(item: Item, state: ItemState): Html {
   const category = item.category;
   return html`<nav class="crumbs" aria-label="You are here"><a href="/">Catalogue</a>${
     category &&
@@ -86,7 +96,8 @@ ${item.description && html`<p class="lead">${item.description}</p>`}
 ${screenshots(item)}
 <div class="item-side">
 ${prices(item)}
-${download(item, own, problem)}
+<p><a class="button wide${state.own && ' quiet'}" href="${state.buyUrl}" rel="noreferrer">${state.own ? 'Buy another licence' : 'Buy on the marketplace'}</a></p>
+${download(item, state)}
 ${facts(item)}
 </div>
 </article>`;
@@ -100,25 +111,31 @@ function prices({ price, currency }: Item): Html | false {
   return html`<dl class="prices">${row('Regular', price.regular)}${row('Extended', price.extended)}</dl>`;
 }
 
-/** A link for customers who redeemed a code, a form for the others. */
-function download(
-  item: Item,
-  own: OwnPurchase | undefined,
-  problem: CodeProblem | undefined,
-): Html {
-  const action = `/items/${item.id}/download`;
+/** A link for customers who redeemed a code, the form for the others, the login for visitors. */
+function download(item: Item, { own, loginHref, justAdded, problem }: ItemState): Html {
   return html`<section class="panel" id="download" aria-labelledby="download-title">
 <h2 id="download-title">${own ? 'Yours to download' : 'Bought it already?'}</h2>
+${addedNotice(justAdded)}
 ${
   own && !problem
     ? html`<p>You redeemed a code for this item${own.licence && html` (${own.licence} licence)`}.</p>
-<p><a class="button wide" href="${action}">Download${item.version && html` version ${item.version}`}</a></p>
-<p class="small">${isSupported(own) ? html`<a href="/items/${item.id}/support">Get support</a>` : RENEW}</p>`
-    : html`${codeForm(action, 'Download', problem)}
-<p class="small soft">Or <a href="/redeem">redeem it</a> to keep it with your account.</p>`
+<p><a class="button wide" href="/items/${item.id}/download">Download${item.version && html` version ${item.version}`}</a></p>
+<p class="small">${
+        isSupported(own)
+          ? html`<a href="/items/${item.id}/support">Get support</a>`
+          : html`Support has ended. <a href="/items/${item.id}/renew">Renew it</a>`
+      }</p>`
+    : loginHref
+      ? html`<p>Log in and enter your purchase code once. You can then download the item whenever you like.</p>
+<p><a class="button quiet wide" href="${loginHref}">Log in to download</a></p>`
+      : codeForm(`/items/${item.id}/redeem`, 'Redeem', problem)
 }
 </section>`;
 }
+
+const addedNotice = (name: string | undefined): Html | '' | undefined =>
+  name &&
+  html`<div class="notice good" role="status"><p><strong>${name} was added to your account.</strong></p></div>`;
 
 function facts(item: Item): Html {
   const demo = webUrl(item.demo_link);
@@ -177,7 +194,7 @@ function tagList(tags: readonly string[] | undefined, most?: number): Html | fal
 
 /** The form for a purchase code. The field is marked as wrong after a refusal, not after an outage. */
 function codeForm(action: string, button: string, problem?: CodeProblem): Html {
-  const words = problem && wordsFor(problem.code);
+  const words = problem && wordsFor(problem.code, problem.entered);
   const isWrong = problem !== undefined && isAboutTheCode(problem.code);
   return html`${
     words &&
@@ -191,7 +208,7 @@ function codeForm(action: string, button: string, problem?: CodeProblem): Html {
 <input id="purchase_code" name="purchase_code" type="text" required maxlength="200" value="${problem?.entered}"
  autocomplete="off" autocapitalize="off" spellcheck="false"
  aria-describedby="${words && 'code-problem '}code-hint"${isWrong && html` aria-invalid="true"`}${words && html` autofocus`}>
-<p class="hint" id="code-hint">It is on your receipt. Copy all of it.</p>
+<p class="hint" id="code-hint">It is on your receipt: 36 characters, as in 1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed.</p>
 <button class="button">${button}</button>
 </form>`;
 }
@@ -211,7 +228,7 @@ export function accountView(
   justAdded: string | undefined,
 ): Html {
   return html`<h1>Your account</h1>
-${justAdded && html`<div class="notice good" role="status"><p><strong>${justAdded} was added to your account.</strong></p></div>`}
+${addedNotice(justAdded)}
 <section class="panel profile" aria-label="Profile">
 ${avatar(customer, 96)}
 <div>
@@ -239,6 +256,7 @@ function ownPurchase(own: OwnPurchase): Html {
 <div><dt>Covers</dt><dd>Downloads${own.version && html`, now version ${own.version}`}</dd></div>
 ${own.licence && html`<div><dt>Licence</dt><dd>${own.licence}</dd></div>`}
 <div><dt>Support</dt><dd>${support(own)}</dd></div>
+${own.boughtOn && html`<div><dt>Bought</dt><dd>${day(own.boughtOn)}</dd></div>`}
 <div><dt>Code</dt><dd>ends in <code>${own.code.slice(-4)}</code></dd></div>
 </dl>
 </div>
@@ -247,13 +265,11 @@ ${own.licence && html`<div><dt>Licence</dt><dd>${own.licence}</dd></div>`}
 ${
   isSupported(own)
     ? html`<a class="button quiet" href="/items/${own.itemId}/support">Get support<span class="visually-hidden"> for ${own.itemName}</span></a>`
-    : html`<a class="button quiet" href="/contact">Renew support<span class="visually-hidden"> for ${own.itemName}</span></a>`
+    : html`<a class="button quiet" href="/items/${own.itemId}/renew">Renew support<span class="visually-hidden"> for ${own.itemName}</span></a>`
 }
 </div>
 </li>`;
 }
-
-const RENEW = html`Support has ended. <a href="/contact">Ask us to renew it</a>`;
 
 const isSupported = ({ supportedUntil }: OwnPurchase): boolean =>
   Date.parse(supportedUntil ?? '') > Date.now();
@@ -261,7 +277,7 @@ const isSupported = ({ supportedUntil }: OwnPurchase): boolean =>
 /** Some deployments leave out the date once it has passed. */
 function support(own: OwnPurchase): Html {
   const until = own.supportedUntil;
-  if (until === undefined) return html`<span class="badge">Over, or not included</span>`;
+  if (until === undefined) return html`<span class="badge">None at present</span>`;
   return isSupported(own)
     ? html`<span class="badge good">Until ${day(until)}</span>`
     : html`<span class="badge warn">Ended on ${day(until)}</span>`;
@@ -279,17 +295,37 @@ ${writeTo(email, `Support for ${name} (item ${purchase.item.id})`)}
 </div>`;
 }
 
-/** For customers whose support has ended, and for everybody else. */
+/** For customers whose support has ended: it is renewed where the item was bought. */
+export function renewView(item: Item, buyUrl: string, email: string | undefined): Html {
+  const name = nameOf(item);
+  return html`<div class="narrow">
+<h1>Renew support for ${name}</h1>
+<p class="lead">Support is renewed on the marketplace, with the account you bought it with. It counts here a few minutes later.</p>
+<div class="panel">
+<p><a class="button" href="${buyUrl}" rel="noreferrer">Renew on the marketplace</a></p>
+${email && html`<p class="small">Something does not work? <a href="${mailTo(email, `Renewing support for ${name} (item ${item.id})`)}">Write to us</a></p>`}
+</div>
+<p><a href="/items/${item.id}">Back to ${name}</a></p>
+</div>`;
+}
+
 export const contactView = (email: string | undefined): Html => html`<div class="narrow">
 <h1>Contact</h1>
-<p class="lead">Ask us to renew your support, or anything else.</p>
+<p class="lead">Questions about an item, a licence or your account.</p>
 <div class="panel">
-${writeTo(email, 'Renew support')}
+${
+  email
+    ? html`<p><a class="button" href="${mailTo(email, 'A question')}">Write to ${email}</a></p>`
+    : html`<p>Please use the contact form on the marketplace.</p>`
+}
 </div>
 </div>`;
+
+const mailTo = (email: string, subject: string): string =>
+  `mailto:${email}?subject=${encodeURIComponent(subject)}`;
 
 const writeTo = (email: string | undefined, subject: string): Html =>
   email
     ? html`<p>Tell us what you did, what you expected, and what happened instead.</p>
-<p><a class="button" href="mailto:${email}?subject=${encodeURIComponent(subject)}">Write to ${email}</a></p>`
+<p><a class="button" href="${mailTo(email, subject)}">Write to ${email}</a></p>`
     : html`<p>Please use the contact form on the marketplace.</p>`;

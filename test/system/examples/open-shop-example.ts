@@ -14,6 +14,7 @@ export async function openShopExample(
   const app = createApp({
     ...{ keyApi, loginApi, production },
     mediaOrigin: new URL(baseUrl).origin,
+    buyUrl: ({ id }) => `https://market.example/items/${id}`,
     sessionSecret: 'for-the-tests-only-0123456789abcdef',
     onError: (error) => failures.push(error),
   });

@@ -3,6 +3,8 @@ import { Browser, type Visit } from '../../support/browser.js';
 import { openShopExample as open, type ShopExample } from './open-shop-example.js';
 import { runExample, runSources } from './run-example.js';
 
+const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
+
 const heading = ({ text }: Visit): string | undefined => /<h1>([^<]*)<\/h1>/.exec(text)?.[1];
 
 /** The text of the box above the field. */
@@ -49,46 +51,95 @@ describe('examples/shop', () => {
     }
   });
 
-  it('sends programs and forms the licence for a code of the item', async () => {
-    const { browser, origin, code } = await open();
-    const url = `${origin}/items/1042/download`;
-    const licence = expect.stringMatching(/^Item: Fjord Light \(1042\)\nLicence: Extended\n/);
-    expect(await ask(url, code('extended'))).toEqual([200, licence]);
-    const byForm = await browser.submit(url, { purchase_code: ` ${code('supported')}\u200b ` });
-    expect(byForm.headers.get('content-disposition')).toContain('licence-1042.txt');
+  it('takes a code on the page of the item, after the login, and shows no old complaint next to the download', async () => {
+    const { browser, origin, code, page, logIn } = await open();
+    const item = `${origin}/items/1042`;
+    const visited = await page('/items/1042');
+    expect(visited.text).toContain('href="/login?to=%2Fitems%2F1042"');
+    expect(visited.text).not.toContain('name="purchase_code"');
+    await logIn();
+    const redeem = (purchase_code: string) => browser.submit(`${item}/redeem`, { purchase_code });
+    expect(notice(await redeem(UNKNOWN))).toContain('does not know this code');
+    const redeemed = await redeem(` ${code('extended')}\u200b `);
+    expect([redeemed.url, redeemed.status]).toEqual([item, 200]);
+    expect(redeemed.text).toContain('was added to your account');
+    expect(redeemed.text).not.toContain('role="alert"');
+    const licence = await page('/items/1042/download');
+    expect(licence.text).toMatch(/^Item: Fjord Light \(1042\)\nLicence: Extended\n/);
+    expect(licence.headers.get('content-disposition')).toContain('licence-1042.txt');
+    const bought = (await page('/items/1042')).text;
+    expect(bought).toContain('href="https://market.example/items/1042"');
   });
 
   it.each([
-    ['/nowhere', '', 404, '', 'There is no such page'],
-    ['/items/9999', '', 404, 'item_not_found', 'We do not have this item'],
-    ['/items/abc', '', 400, 'item_id_invalid', 'This is not an item number'],
-    ['/items/1042/download', '', 402, 'purchase_required', 'This is for customers'],
-    ['/items/1042/download', '"<b>', 403, 'purchase_code_invalid', 'does not know this code'],
-    ['/items/1042/download', 'other-item', 403, 'purchase_item_mismatch', 'for another item'],
-    ['/items/1042/support', 'other-item', 403, 'purchase_item_mismatch', 'for another item'],
-    ['/items/1042/support', 'support-over', 403, 'support_expired', 'this purchase has ended'],
+    ['/nowhere', 404, undefined, 'There is no such page'],
+    ['/items/9999', 404, 'item_not_found', 'We do not have this item'],
+    ['/items/abc', 400, 'item_id_invalid', 'This is not an item number'],
+    ['/items/1042/download', 401, 'login_required', undefined],
+    ['/account', 401, 'login_required', undefined],
+  ])('%s is %d, as JSON %s, as a page in words', async (path, status, code, words) => {
+    const shop = await open();
+    expect(await ask(shop.origin + path)).toEqual([status, code]);
+    if (words === undefined) return;
+    const page = await shop.browser.open(shop.origin + path);
+    expect([page.status, page.text]).toEqual([status, expect.stringContaining(words)]);
+    expect(shop.failures).toEqual([]);
+  });
+
+  it.each([
+    ['', 402, 'This is for customers'],
+    ['"<b>', 403, 'does not look like a purchase code'],
+    [UNKNOWN, 403, 'does not know this code'],
+    ['other-item', 403, 'for another item'],
   ])(
-    '%s with the code "%s" is %d, as JSON %s, as a page in words',
-    async (path, given, status, error, words) => {
+    'the code "%s" is refused with %d next to its field, and named by no error number',
+    async (given, status, words) => {
       const shop = await open();
-      const code = /-/.test(given) ? shop.code(given as 'other-item') : given;
-      const page = await shop.browser.open(shop.origin + path, { 'x-purchase-code': code });
-      expect([page.status, page.text]).toEqual([status, expect.stringContaining(words)]);
-      expect(page.text).not.toContain('"<b>');
-      if (error !== '') expect(await ask(shop.origin + path, code)).toEqual([status, error]);
-      // A refused code is explained next to its field.
-      if (path.endsWith('download')) {
-        expect([heading(page), notice(page)]).toEqual([
-          'Fjord Light',
-          expect.stringContaining(words),
-        ]);
+      const purchase_code = given === 'other-item' ? shop.code(given) : given;
+      await shop.logIn();
+      for (const path of ['/items/1042/redeem', ...(given === 'other-item' ? [] : ['/redeem'])]) {
+        const page = await shop.browser.submit(shop.origin + path, { purchase_code });
+        expect([page.status, notice(page)]).toEqual([status, expect.stringContaining(words)]);
         expect(page.text).toContain('aria-invalid="true"');
+        expect(page.text).not.toMatch(/"<b>|Error \d/);
       }
       expect(shop.failures).toEqual([]);
     },
   );
 
-  it('keeps a redeemed purchase for one account, until a refund; it opens its download and no other', async () => {
+  it('lets nobody download with the code of somebody else', async () => {
+    const shop = await open();
+    const code = shop.code('supported');
+    await shop.logIn();
+    await shop.redeem(code);
+    for (const path of ['/items/1042/download', '/items/1042/support']) {
+      expect(await ask(shop.origin + path, code)).toEqual([401, 'login_required']);
+    }
+    const other = new Browser();
+    await other.logIn(`${shop.origin}/login`, '3002');
+    for (const path of ['/items/1042/redeem', '/redeem']) {
+      const refused = await other.submit(shop.origin + path, { purchase_code: code });
+      expect([refused.status, notice(refused)]).toEqual([
+        403,
+        expect.stringContaining('used by another account'),
+      ]);
+    }
+    expect((await other.open(`${shop.origin}/items/1042/download`)).status).toBe(402);
+    expect((await shop.page('/items/1042/download')).status).toBe(200);
+  });
+
+  it('tells two purchases of one item apart', async () => {
+    const shop = await open();
+    await shop.logIn();
+    await shop.redeem(shop.code('supported'));
+    const { text } = await shop.redeem(shop.code('extended'));
+    const bought = [...text.matchAll(/<dt>Bought<\/dt><dd><time datetime="([^"]+)"/g)].map(
+      ([, on]) => on,
+    );
+    expect(new Set(bought).size).toBe(2);
+  });
+
+  it('keeps a redeemed purchase until a refund; it opens its download and no other', async () => {
     const shop = await open();
     const code = shop.code('audio-item');
     await shop.logIn();
@@ -101,12 +152,6 @@ describe('examples/shop', () => {
     expect((await shop.page('/items/1055/download')).text).toContain('Licence: Extended');
     expect((await shop.page('/items/1042/download')).status).toBe(402);
 
-    const other = new Browser();
-    await other.logIn(`${shop.origin}/login`, '3002');
-    const refused = await other.submit(`${shop.origin}/redeem`, { purchase_code: code });
-    expect(refused.status).toBe(403);
-    expect(notice(refused)).toContain('used by another account');
-
     shop.sandbox.data.refundPurchase(code);
     shop.sandbox.clock.advance(2 * 3_600_000);
     expect((await shop.page('/items/1055/download')).status).toBe(403);
@@ -115,7 +160,7 @@ describe('examples/shop', () => {
 
   it.each([
     ['supported', 'Get support', 200],
-    ['unsupported', '<a href="/contact">Ask us to renew it</a>', 403],
+    ['unsupported', '<a href="/items/1042/renew">Renew it</a>', 403],
   ] as const)('who bought an item %s is offered: %s', async (kind, offer, status) => {
     const shop = await open();
     await shop.logIn();
@@ -123,6 +168,11 @@ describe('examples/shop', () => {
     expect((await shop.page('/items/1042')).text).toContain(offer);
     expect((await shop.page('/items/1042/support')).status).toBe(status);
     expect((await shop.page('/contact')).text).toContain('mailto:hello@northlight.example');
+    const renew = await shop.page('/items/1042/renew');
+    expect([heading(renew), renew.text]).toEqual([
+      'Renew support for Fjord Light',
+      expect.stringContaining('href="https://market.example/items/1042"'),
+    ]);
   });
 
   it.each<[string, number, string, (shop: ShopExample) => unknown]>([
@@ -188,9 +238,12 @@ describe('npm run demo', { timeout: 40_000 }, () => {
   it('needs no build, says where to click, and ends on Ctrl-C', async () => {
     const running = runSources('examples/shop/server.ts', { PORT: '0' });
     const origin = await running.prints(/(http:\/\/localhost:\d+)\/ {2}the catalogue/);
-    const code = await running.prints(/X-Purchase-Code: ([0-9a-f-]{36})"/);
+    const purchase_code = await running.prints(/^ {4}([0-9a-f-]{36}) /m);
     await running.prints(/Ctrl-C stops it/);
-    expect(await ask(`${origin}/items/1042/download`, code)).toEqual([200, expect.any(String)]);
+    const browser = new Browser();
+    await browser.logIn(`${origin}/account`);
+    expect((await browser.submit(`${origin}/redeem`, { purchase_code })).status).toBe(200);
+    expect((await browser.open(`${origin}/items/1042/download`)).status).toBe(200);
     running.child.kill('SIGINT');
     expect([await running.ended, running.errors()]).toEqual([0, '']);
   });
