@@ -1,5 +1,4 @@
 import { EventEmitter, setMaxListeners } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * What an `AbortController` and its signal are, in one: an `AbortController` for each call and each lookup costs a quarter
@@ -130,10 +129,6 @@ export async function withTimeout<T>(
     clearTimeout(timer);
   }
 }
-
-/** Waits, at most until the signal is aborted. Does not keep the process alive. */
-export const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  delay(milliseconds, undefined, { signal, ref: false }).catch(() => {});
 
 /** Waits, and keeps the process alive: a caller is waiting too. */
 export const wait = (milliseconds: number): Promise<void> =>

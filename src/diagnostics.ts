@@ -155,6 +155,10 @@ export const WARNINGS = {
     'the purchase code is looked for in req.session, but there is none; put the session middleware before the guard',
   MARKETGATE_GUESSES_NOT_SHARED:
     'Redis could not count failed attempts, so each process counts for itself; look at the connection, and whether this Redis user may run scripts (EVAL)',
+  MARKETGATE_REDIS_REFUSES:
+    'Redis answers, and refuses what a store asks of it; look at the permissions of this Redis user, its memory and whether it is a replica',
+  MARKETGATE_NO_INVALIDATIONS:
+    'this process gets no messages about refunds from the others, so each lookup asks Redis first; look at the "subscriber" of RedisCache, and whether this Redis user may use its channels',
   MARKETGATE_HOLDERS_IN_MEMORY:
     'a MemoryHolderStore was made in production: a restart forgets who holds which purchase code, and each process has its own record; use a RedisHolderStore, or a store on your database',
 } as const;

@@ -13,10 +13,12 @@ const need = (name: string): string => {
 /** One of several equal processes on the one port. */
 export async function runWorker(): Promise<void> {
   const client = await connectRedis(need('REDIS_URL'));
+  // A connection that subscribes can do nothing else.
+  const subscriber = await connectRedis(need('REDIS_URL'));
   const keyApi = new KeyApi({
     baseUrl: need('MARKETPLACE_BASE_URL'),
     apiKey: need('MARKETPLACE_API_KEY'),
-    cache: { shared: new RedisCache({ client }) },
+    cache: { shared: new RedisCache({ client, subscriber }) },
   });
   const loginApi = new LoginApi({
     authUrl: need('MARKETPLACE_AUTH_URL'),
@@ -39,7 +41,7 @@ export async function runWorker(): Promise<void> {
   const close = () => {
     server.close(async () => {
       await Promise.all([keyApi.close(), loginApi.close()]);
-      client.destroy();
+      for (const each of [client, subscriber]) each.destroy();
       process.disconnect();
     });
     server.closeIdleConnections();

@@ -3,6 +3,7 @@ import { KeyApi } from '../clients/key-api.js';
 import { LoginApi } from '../clients/login-api.js';
 import { isMarketgateError } from '../errors.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
+import { tryRedis } from '../stores/redis/try-redis.js';
 import { CommandError, type Io, printable, printableJson } from './io.js';
 import { problemOf } from './running-sandbox.js';
 import { inVariables, required, type Settings, VARIABLES } from './settings.js';
@@ -145,7 +146,7 @@ async function checkAddress(setting: 'baseUrl' | 'authUrl', settings: Settings):
 /** The package redis, which apps with another client lack. */
 const loadRedis = () => import('redis').catch(() => undefined);
 
-/** Redis answers. */
+/** Redis answers, and does what the stores ask of it. */
 async function checkRedis(url: string, timeout: number): Promise<string> {
   const host = URL.canParse(url) && new URL(url).host;
   if (!host || !/^rediss?:/.test(url)) {
@@ -153,22 +154,32 @@ async function checkRedis(url: string, timeout: number): Promise<string> {
   }
   const limit = Math.min(timeout, 3000);
   const socket = { connectTimeout: limit, socketTimeout: limit, reconnectStrategy: false } as const;
-  let client: ReturnType<typeof import('redis').createClient> | undefined;
+  const opened: { isOpen: boolean; destroy?(): unknown; disconnect(): unknown }[] = [];
   try {
     const { createClient } = await import('redis');
-    client = createClient({ url, socket });
-    client.on('error', () => undefined);
-    await client.connect();
+    const open = async () => {
+      const client = createClient({ url, socket }).on('error', () => undefined);
+      opened.push(client);
+      await client.connect();
+      return client;
+    };
+    const [client, subscriber] = [await open(), await open()];
     await client.ping();
-    return `${host} answers`;
+    const refused = await tryRedis(client, subscriber);
+    if (refused.length === 0) return `${host} answers; one script and one channel work`;
+    const problem = `it refuses ${refused.join(', ')}`;
+    throw new CommandError(`${host}: ${problem}; give its user what the guide on Redis lists`);
   } catch (error) {
+    if (error instanceof CommandError) throw error;
     // The message of Redis begins with a code; the rest can contain the password.
     const { message, code } = error as NodeJS.ErrnoException;
     const [said = ''] = /^[A-Z]{3,}\b/.exec(message) ?? [];
     const refusal = said && !code ? `Redis refuses with ${said}` : problemOf(error as Error);
     throw new CommandError(`${host}: ${refusal}; check ${VARIABLES.redisUrl}`);
   } finally {
-    // node-redis 4 has only `disconnect`.
-    if (client?.isOpen) await (client.destroy ? client.destroy() : client.disconnect());
+    for (const client of opened) {
+      // node-redis 4 has only `disconnect`.
+      if (client.isOpen) await (client.destroy ? client.destroy() : client.disconnect());
+    }
   }
 }

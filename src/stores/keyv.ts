@@ -1,7 +1,7 @@
 import { NoAnswer } from '../deadline.js';
 import { knownOptions, shapedOption } from '../options.js';
 import { RowTokenStore, type RowTokenStoreOptions } from './row-token-store.js';
-import { callStore } from './store-guard.js';
+import { reportFailure } from './store-guard.js';
 
 /**
  * What is used of a `Keyv`, of version 5 or 6. Declared here and not imported from `keyv`, so that neither
@@ -83,11 +83,11 @@ class KeyvRows {
   }
 
   get(key: string): Promise<unknown> {
-    return callStore(`${OWNER}.get`, () => this.#read(key));
+    return reportFailure(`${OWNER}.get`, () => this.#read(key));
   }
 
   set(key: string, row: string, milliseconds: number): Promise<unknown> {
-    return callStore(`${OWNER}.set`, async () => {
+    return reportFailure(`${OWNER}.set`, async () => {
       if ((await this.#watch(() => this.keyv.set(key, row, milliseconds))) === false) {
         throw refused();
       }
@@ -95,7 +95,7 @@ class KeyvRows {
   }
 
   delete(key: string): Promise<unknown> {
-    return callStore(`${OWNER}.delete`, async () => {
+    return reportFailure(`${OWNER}.delete`, async () => {
       if ((await this.#watch(() => this.keyv.delete(key))) !== false) return;
       // `false` means that there was nothing, or that it failed: a read shows which.
       if ((await this.#read(key)) !== undefined) throw refused();

@@ -5,46 +5,52 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 const DEADLINE = 2000;
 
 /**
- * The one way to call a store. Each call has a deadline, and each failure is `store_unavailable`, with neither the message
- * of the store's own error nor that error as its cause.
+ * The one way to call a store of the app. Each call has a deadline, which is the only one around a store, and each failure is
+ * `store_unavailable`.
  *
  * @param name - of the store and its method, for the error, as in "tokenStore.get".
  * @param work - makes the call.
  * @param deadline - in milliseconds.
- * @param undo - gets a result that comes after the deadline.
  * @throws MarketgateError `store_unavailable`.
  */
-export async function callStore<T>(
+export const callStore = <T>(
   name: string,
   work: () => T | Promise<T>,
   deadline = DEADLINE,
-  undo?: (result: T) => unknown,
-): Promise<T> {
+): Promise<T> => reportFailure(name, () => withTimeout(deadline, work));
+
+/**
+ * Makes a call of a store itself, without a deadline.
+ * @throws MarketgateError `store_unavailable`.
+ */
+export async function reportFailure<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
-    return await withTimeout(deadline, work, undo);
+    return await work();
   } catch (error) {
-    // Of a store inside this one, or a store author's own.
-    if (isMarketgateError(error) && error.code === 'store_unavailable') throw error;
-    const message = `${name} ${describeFailure(error)}; look at the store and its connection`;
-    throw new MarketgateError('store_unavailable', message);
+    throw storeFailure(name, error);
   }
 }
 
-/** Codes at the beginning of the messages of Redis that say what to do. */
-const REDIS_CODES =
-  /^(?:ASK|BUSY|CLUSTERDOWN|CROSSSLOT|LOADING|MASTERDOWN|MISCONF|MOVED|NOAUTH|NOPERM|NOREPLICAS|OOM|READONLY|TRYAGAIN|UNBLOCKED|WRONGPASS|WRONGTYPE)(?= )/;
-
 /**
- * Why a call failed, without secrets: the class and code of a store's error. Never its message, into which drivers
- * put the whole command, and with it the token.
+ * The error for a failed call to a store, with neither the message of the store's own error nor that error as its cause:
+ * drivers put the whole command into it, and with that the token.
+ *
+ * @param name - of the store and its method, as in "tokenStore.get".
+ * @param words - what the error says, if it is known. Default: the class and the code of the error.
  */
-function describeFailure(error: unknown): string {
-  if (error instanceof NoAnswer) return error.message;
-  const { message, name, code }: Partial<Record<string, unknown>> = Object(error);
-  const [redisCode] = REDIS_CODES.exec(String(message)) ?? [];
-  if (redisCode !== undefined) return `failed (${redisCode})`;
+export function storeFailure(name: string, error: unknown, words?: string): MarketgateError {
+  // Of a store inside this one, or a store author's own.
+  if (isMarketgateError(error) && error.code === 'store_unavailable') return error;
+  const what =
+    error instanceof NoAnswer ? error.message : `failed (${words ?? describeError(error)})`;
+  const message = `${name} ${what}; look at the store and its connection`;
+  return new MarketgateError('store_unavailable', message);
+}
+
+function describeError(error: unknown): string {
+  const { name, code }: Partial<Record<string, unknown>> = Object(error);
   const kind = /^[A-Za-z]{0,34}Error$/.test(String(name)) ? name : 'Error';
   // As in ECONNREFUSED, ERR_SOCKET_CLOSED, 57P01.
   const isCode = typeof code === 'string' && /^[A-Z0-9_]{2,32}$/.test(code);
-  return `failed (${kind}${isCode ? `, ${code}` : ''})`;
+  return `${kind}${isCode ? `, ${code}` : ''}`;
 }

@@ -1,4 +1,3 @@
 export { describeHolderStore, type HolderStoreSetup } from './describe-holder-store.js';
-export { describeSharedCache, type SharedCacheSetup } from './describe-shared-cache.js';
 export { describeTokenStore, type TokenStoreSetup } from './describe-token-store.js';
 export type { TestRunner } from './suite.js';

@@ -271,26 +271,38 @@ export const SOON = { timeout: 40_000, interval: 10 };
 const soon = () => 20;
 const reconnectSoon = { socket: { reconnectStrategy: soon } };
 
-/** One connected client of each kind, as an app makes it, and what closes it. */
+/**
+ * One connected client of each kind, as an app makes it, a second connection that subscribes, and what closes both. That
+ * of a cluster of ioredis is to one node, as the guide says.
+ */
 export const CLIENTS = {
   'node-redis': async (url: string) => {
     const client = createClient({ url, ...reconnectSoon }).on('error', quiet);
-    await client.connect();
-    return { client, close: () => client.destroy() };
+    const subscriber = client.duplicate().on('error', quiet);
+    await Promise.all([client.connect(), subscriber.connect()]);
+    return { client, subscriber, close: () => [client, subscriber].map((each) => each.destroy()) };
   },
   ioredis: async (url: string) => {
     const client = new Redis(url, { retryStrategy: soon }).on('error', quiet);
-    return { client, close: () => client.disconnect() };
+    const subscriber = client.duplicate().on('error', quiet);
+    return {
+      ...{ client, subscriber },
+      close: () => [client, subscriber].map((each) => each.disconnect()),
+    };
   },
   'node-redis cluster': async (url: string) => {
     const client = createCluster({ rootNodes: [{ url }], defaults: reconnectSoon });
-    client.on('error', quiet);
-    await client.connect();
-    return { client, close: () => client.destroy() };
+    const subscriber = client.duplicate();
+    for (const each of [client, subscriber]) await each.on('error', quiet).connect();
+    return { client, subscriber, close: () => [client, subscriber].map((each) => each.destroy()) };
   },
   'ioredis cluster': async (url: string) => {
     const client = new Cluster([url], { clusterRetryStrategy: soon }).on('error', quiet);
-    return { client, close: () => client.disconnect() };
+    const subscriber = new Redis(url, { retryStrategy: soon }).on('error', quiet);
+    return {
+      ...{ client, subscriber },
+      close: () => [client, subscriber].map((each) => each.disconnect()),
+    };
   },
 };
 

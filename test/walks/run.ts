@@ -84,8 +84,9 @@ const app = express();
 app.get('/file', requirePurchase(keyApi), (_req, res) => void res.send('the file'));
 const redis = REDIS_SERVER === undefined ? undefined : await startRedis();
 const client = redis && (await createClient({ url: redis.url }).connect());
-const sharing =
-  client && new KeyApi({ baseUrl, apiKey, cache: { shared: new RedisCache({ client }) } });
+const subscriber = client && (await client.duplicate().connect());
+const shared = subscriber && new RedisCache({ client, subscriber });
+const sharing = shared && new KeyApi({ baseUrl, apiKey, cache: { shared } });
 if (sharing) {
   const guessLimit = new RedisGuessLimit({ client });
   app.get('/shared', requirePurchase(sharing, { guessLimit }), (_req, res) => void res.send('it'));

@@ -1,21 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { SharedCache, SharedRow } from '../../cache/shared-cache.js';
+import { warnOnce } from '../../diagnostics.js';
 import { knownOptions } from '../../options.js';
 import { wholeMilliseconds } from '../row-token-store.js';
-import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
+import { type RedisClient, type Subscriber, subscriberOf } from './clients.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
-import { subscribe } from './subscription.js';
 
 /** Options of {@link RedisCache}. */
 export interface RedisCacheOptions extends RedisStoreOptions {
   /**
-   * Another client of the app, connected, to subscribe with; it stays the app's own. Default: a duplicate of `client`. Of
-   * a cluster, a duplicate of one of its nodes.
+   * A second connection of the app to subscribe with, as in `client.duplicate()`, connected; it stays the app's own. The
+   * libraries reconnect it and subscribe again by themselves.
    */
-  subscriber?: RedisClient | undefined;
+  subscriber: RedisClient;
 }
 
 const OWNER = 'RedisCache';
+
+const NO_MESSAGES = 'MARKETGATE_NO_INVALIDATIONS';
+
+/** Milliseconds until a subscription that has failed is tried again, if nothing happens to the connection before. */
+const RETRY = 10_000;
 
 /** The row of a key. A value of another type is none of ours: nobody could replace it if it failed the script. */
 const GET = `local row = redis.pcall('GET', KEYS[1])
@@ -43,55 +48,53 @@ if left >= 0 and left <= tonumber(ARGV[2]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`;
 
+const DELETE = `return redis.call('DEL', KEYS[1])`;
+
 /** Compares and deletes in one step, because another process could take the lock in between. */
 const UNLOCK = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
 
 /**
  * A {@link SharedCache} in Redis: single server, cluster or sentinel; a value for `cache.shared` of
- * `KeyApi`. It stores keys and values as they are given: those of `KeyApi` are HMACs and sealed.
+ * `KeyApi`. It stores keys and values as they are given: those of `KeyApi` are HMACs and sealed. A call that fails rejects
+ * with `store_unavailable`.
  *
- * Every call ends within `timeout`, and one that fails rejects with `store_unavailable`. Commands are not queued while the
- * client reconnects, so that no outdated write is sent after an outage.
- *
- * The user of Redis must be allowed to run EVAL, and to use all keys and channels that begin with `prefix`.
+ * @example
+ * const client = await createClient({ url }).on('error', console.error).connect();
+ * const subscriber = await client.duplicate().on('error', console.error).connect();
+ * const keyApi = new KeyApi({ baseUrl, apiKey, cache: { shared: new RedisCache({ client, subscriber }) } });
  */
 export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
-  readonly #subscriber: RedisCommands | undefined;
+  readonly #subscriber: Subscriber;
 
   constructor(options: RedisCacheOptions) {
-    const known = ['client', 'subscriber', 'prefix', 'timeout'] as const;
-    const given = knownOptions(OWNER, options, known);
+    const given = knownOptions(OWNER, options, ['client', 'subscriber', 'prefix']);
     this.#redis = new RedisConnection(OWNER, 'cache', given);
-    if (given.subscriber === undefined) return;
-    this.#subscriber = redisCommands(OWNER, given.subscriber, this.#redis.timeout, 'subscriber');
+    this.#subscriber = subscriberOf(OWNER, given.subscriber, given.client);
   }
 
-  read(key: string): Promise<SharedRow> {
-    return this.#redis.call('read', async (redis) => {
-      const reply = await redis.run(READ, this.#row(key), []);
-      const [row, [seconds, micros]] = reply as [unknown, [unknown, unknown]];
-      const [prefix = '', digits] = /^(\d{1,16}):/.exec(String(row)) ?? [];
-      const order = Number(digits);
-      const isOurs = Number.isSafeInteger(order);
-      return {
-        value: isOurs ? String(row).slice(prefix.length) : undefined,
-        order: isOurs ? order : 0,
-        now: Number(seconds) * 1e6 + Number(micros),
-      };
-    });
+  async read(key: string): Promise<SharedRow> {
+    const reply = await this.#redis.run('read', READ, this.#row(key));
+    const [row, [seconds, micros]] = reply as [unknown, [unknown, unknown]];
+    const [prefix = '', digits] = /^(\d{1,16}):/.exec(String(row)) ?? [];
+    const order = Number(digits);
+    const isOurs = Number.isSafeInteger(order);
+    return {
+      value: isOurs ? String(row).slice(prefix.length) : undefined,
+      order: isOurs ? order : 0,
+      now: Number(seconds) * 1e6 + Number(micros),
+    };
   }
 
   /** Stores a value for `ttl` milliseconds, unless the same or a later order is there. */
   async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
-    const args = [String(order), value, String(wholeMilliseconds(ttl))];
-    const reply = this.#redis.call('write', (redis) => redis.run(WRITE, this.#row(key), args));
-    return Number(await reply) === 1;
+    const args = [order, value, wholeMilliseconds(ttl)];
+    return Number(await this.#redis.run('write', WRITE, this.#row(key), args)) === 1;
   }
 
   async delete(key: string): Promise<void> {
-    await this.#redis.call('delete', (redis) => redis.delete(this.#row(key)));
+    await this.#redis.run('delete', DELETE, this.#row(key));
   }
 
   /**
@@ -103,28 +106,55 @@ export class RedisCache implements SharedCache {
   async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
     const name = `${this.#redis.prefix}lock:${key}`;
     const lockId = randomUUID();
-    const args = [lockId, String(wholeMilliseconds(ttl))];
-    const release = async () => {
-      await this.#redis.call('unlock', (redis) => redis.run(UNLOCK, name, [lockId]));
-    };
-    const reply = this.#redis.call('lock', ({ run }) => run(LOCK, name, args), { undo: release });
-    return Number(await reply) === 1 ? release : undefined;
+    const reply = await this.#redis.run('lock', LOCK, name, [lockId, wholeMilliseconds(ttl)]);
+    if (Number(reply) !== 1) return undefined;
+    return async () => void (await this.#redis.run('unlock', UNLOCK, name, [lockId]));
   }
 
   async publish(message: string): Promise<void> {
-    await this.#redis.call('publish', ({ publish }) => publish(this.#channel, message));
+    await this.#redis.publish(this.#channel, message);
   }
 
   /**
-   * Resolves at once, calls `onListening` with `false`, and connects in the background. It calls `onListening` with
-   * `true` when messages arrive. Each second it checks that they still do.
+   * Subscribes with the app's `subscriber`, which reconnects by itself. Whatever happens to that connection, messages count
+   * as missed until the server has confirmed the subscription anew. One that fails is tried again, and one that Redis
+   * refuses is reported once. Resolves after the first attempt.
    */
   async subscribe(
     onMessage: (message: string) => void,
     onListening: (isListening: boolean) => void,
   ): Promise<() => Promise<void>> {
-    const end = subscribe(this.#redis, this.#subscriber, this.#channel, onMessage, onListening);
-    return async () => end();
+    let [isEnded, isPending, hasListened] = [false, false, false];
+    let retry: NodeJS.Timeout | undefined;
+    const { confirm, end } = this.#subscriber.subscribe(this.#channel, (message) => {
+      if (!isEnded) onMessage(message);
+    });
+    const listen = async (): Promise<void> => {
+      clearTimeout(retry);
+      onListening(false);
+      // It waits in the client until the connection is back.
+      if (isPending) return;
+      isPending = true;
+      try {
+        await this.#redis.report('subscribe', confirm, NO_MESSAGES);
+        hasListened = true;
+        if (!isEnded) onListening(true);
+      } catch (error) {
+        // For example, it was never connected.
+        if (!hasListened) warnOnce(NO_MESSAGES, `: ${(error as Error).message}`);
+        if (!isEnded) retry = setTimeout(listen, RETRY).unref();
+      } finally {
+        isPending = false;
+      }
+    };
+    const stopListening = this.#subscriber.onChange(listen);
+    await listen();
+    return async () => {
+      isEnded = true;
+      clearTimeout(retry);
+      stopListening();
+      await end();
+    };
   }
 
   get #channel(): string {

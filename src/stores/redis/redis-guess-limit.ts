@@ -30,11 +30,8 @@ local count = tonumber(redis.call('GET', KEYS[1]) or '0')
 if count > 1 then return redis.call('DECR', KEYS[1]) end
 return redis.call('DEL', KEYS[1])`;
 
-/**
- * Milliseconds that giving an attempt back waits for a client that reconnects: no visitor waits for it, and an attempt
- * that stays counted can refuse a customer.
- */
-const PATIENCE = 5000;
+/** Milliseconds that a guard waits for Redis, at most. */
+const TIMEOUT = 500;
 
 /** A limiter of one window in Redis, on every kind of client. Keys are hashes. */
 class RedisLimiter implements AttemptLimiter {
@@ -46,8 +43,7 @@ class RedisLimiter implements AttemptLimiter {
   ) {}
 
   async consume(key: string): Promise<AttemptCount> {
-    const args = [String(this.windowMs)];
-    const reply = await this.#run('consume', CONSUME, key, args, this.timeout);
+    const reply = await this.#run('consume', CONSUME, key, [this.windowMs]);
     // A client can be set to reply with numbers as text.
     const [count, left] = reply as [unknown, unknown];
     const counted = { consumedPoints: Number(count), msBeforeNext: Number(left) };
@@ -56,20 +52,15 @@ class RedisLimiter implements AttemptLimiter {
   }
 
   async reward(key: string): Promise<void> {
-    await this.#run('reward', REWARD, key, [], PATIENCE);
+    await this.#run('reward', REWARD, key, []);
   }
 
-  get timeout(): number {
-    return this.redis.timeout;
-  }
+  readonly timeout = TIMEOUT;
 
-  #run(method: string, script: string, client: string, args: string[], patience: number) {
+  #run(method: string, script: string, client: string, args: number[]) {
     // Windows of different length are counted separately, because a key has one lifetime only.
     const name = `${this.kind}:${this.windowMs}:${hash('sha256', client, 'base64url').slice(0, 22)}`;
-    const row = this.redis.prefix + name;
-    // Without a deadline: the guard has one, and must know what is counted after it.
-    const deadline = Number.POSITIVE_INFINITY;
-    return this.redis.call(method, (redis) => redis.run(script, row, args), { deadline, patience });
+    return this.redis.run(method, script, this.redis.prefix + name, args);
   }
 }
 
@@ -88,9 +79,9 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
 
   constructor(options: RedisGuessLimitOptions) {
     // The settings name what is unknown.
-    const { client, prefix, timeout, ...settings } = options;
+    const { client, prefix, ...settings } = options;
     super(OWNER, settings);
-    const redis = new RedisConnection(OWNER, 'guess', { client, prefix, timeout });
+    const redis = new RedisConnection(OWNER, 'guess', { client, prefix });
     this.limiter = new RedisLimiter(redis, Math.ceil(this.windowMs), this.limit, 'client');
     this.totalLimiter = new RedisLimiter(redis, MINUTE, this.total, 'total');
   }

@@ -45,7 +45,6 @@ end
 local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
 if last and last ~= 'inf' then redis.call('PEXPIREAT', KEYS[1], last) end`;
 
-/** A script too, because a client may send plain reads to a replica, which can be behind. */
 const HOLDERS = `return redis.call('ZRANGEBYSCORE', KEYS[1], '+inf', '+inf')`;
 
 /**
@@ -60,19 +59,19 @@ const HOLDERS = `return redis.call('ZRANGEBYSCORE', KEYS[1], '+inf', '+inf')`;
 export class RedisHolderStore implements HolderStore {
   readonly #redis: RedisConnection;
   readonly #secret: string;
-  readonly #cooldown: string;
+  readonly #cooldown: number;
 
   constructor(options: RedisHolderStoreOptions) {
-    const known = ['client', 'secret', 'prefix', 'timeout', 'cooldown'] as const;
+    const known = ['client', 'secret', 'prefix', 'cooldown'] as const;
     const given = knownOptions(OWNER, options, known);
     this.#secret = secretOption(OWNER, 'secret', given.secret);
     this.#redis = new RedisConnection(OWNER, 'holder', given);
-    this.#cooldown = String(countOption(OWNER, 'cooldown', given.cooldown, 0));
+    this.#cooldown = countOption(OWNER, 'cooldown', given.cooldown, 0);
   }
 
   /** @throws TypeError for a blank `code`. After `store_unavailable`, the account can hold the code all the same. */
   async take(code: string, holder: string, max: number): Promise<boolean> {
-    return Number(await this.#run('take', TAKE, code, [holder, String(max)])) === 1;
+    return Number(await this.#run('take', TAKE, code, [holder, max])) === 1;
   }
 
   /** @throws TypeError for a blank `code`. */
@@ -87,14 +86,14 @@ export class RedisHolderStore implements HolderStore {
     return Array.isArray(reply) ? reply.map(String) : [];
   }
 
-  async #run(
+  #run(
     method: string,
     script: string,
     code: string,
-    args: readonly string[],
+    args: readonly (string | number)[],
   ): Promise<unknown> {
     const text = `marketgate holder ${heldCode(`${OWNER}.${method}`, code)}`;
     const name = createHmac('sha256', this.#secret).update(text).digest('base64url');
-    return this.#redis.call(method, (redis) => redis.run(script, this.#redis.prefix + name, args));
+    return this.#redis.run(method, script, this.#redis.prefix + name, args);
   }
 }

@@ -8,6 +8,11 @@ export interface RedisTokenStoreOptions extends RedisStoreOptions, RowTokenStore
 
 const OWNER = 'RedisTokenStore';
 
+const GET = `return redis.call('GET', KEYS[1])`;
+const SET = `return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])`;
+const DELETE = `return redis.call('DEL', KEYS[1])`;
+const CLAIM = `return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1], 'NX')`;
+
 /**
  * A `TokenStore` in Redis, for a fleet: single server, cluster or sentinel.
  *
@@ -25,12 +30,15 @@ export class RedisTokenStore extends RowTokenStore {
   readonly #redis: RedisConnection;
 
   constructor(options: RedisTokenStoreOptions) {
-    const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout', 'clock']);
+    const given = knownOptions(OWNER, options, ['client', 'prefix', 'clock']);
     const redis = new RedisConnection(OWNER, 'token', given);
     super(OWNER, given, {
-      get: (key) => redis.call('get', ({ get }) => get(key)),
-      set: (key, row, ttl) => redis.call('set', ({ set }) => set(key, row, ttl)),
-      delete: (key) => redis.call('delete', (commands) => commands.delete(key)),
+      async get(key) {
+        const row = await redis.run('get', GET, key);
+        return row === null ? undefined : String(row);
+      },
+      set: (key, row, ttl) => redis.run('set', SET, key, [row, ttl]),
+      delete: (key) => redis.run('delete', DELETE, key),
     });
     this.#redis = redis;
   }
@@ -39,8 +47,7 @@ export class RedisTokenStore extends RowTokenStore {
   async claim(name: string, ttl: number): Promise<boolean> {
     // No user id has such a key, because ids with a colon are hashed.
     const key = `${this.#redis.prefix}claim:${hash('sha256', name, 'base64url')}`;
-    const milliseconds = wholeMilliseconds(ttl);
-    const claim = this.#redis.call('claim', ({ set }) => set(key, '1', milliseconds, true));
-    return (await claim) === 'OK';
+    const reply = await this.#redis.run('claim', CLAIM, key, [wholeMilliseconds(ttl)]);
+    return String(reply) === 'OK';
   }
 }

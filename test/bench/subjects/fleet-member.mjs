@@ -26,7 +26,8 @@ function zipf(codes) {
 /** @param {{ service: string, redis?: string, codes: number, ttl: number }} options */
 export default async function makeMember({ service, redis, codes, ttl }) {
   const client = redis && (await createClient({ url: redis }).connect());
-  const shared = client && new RedisCache({ client });
+  const subscriber = client && (await client.duplicate().connect());
+  const shared = client && new RedisCache({ client, subscriber });
   const cache = { max: codes, ttl, shared };
   const keyApi = new KeyApi({ baseUrl: service, apiKey: 'bench', cache });
   const guard = requirePurchase(keyApi, { item: 1042 });

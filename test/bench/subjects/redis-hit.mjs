@@ -13,12 +13,13 @@ const CODES = 500;
 const CLIENTS = {
   async 'node-redis'(url) {
     const client = await createClient({ url }).connect();
+    const subscriber = await client.duplicate().connect();
     // Its timer for each command costs more than the command.
-    return { client, bare: client.withCommandOptions({ timeout: 0 }) };
+    return { client, subscriber, bare: client.withCommandOptions({ timeout: 0 }) };
   },
   async ioredis(url) {
     const client = new Redis(url);
-    return { client, bare: client };
+    return { client, subscriber: client.duplicate(), bare: client };
   },
 };
 
@@ -63,8 +64,8 @@ const READERS = {
     for (let i = 0; i < CODES; i++) await keyv.set(codeOf(i), purchase(1));
     return (code) => keyv.get(code);
   },
-  async marketgate({ client }, service) {
-    const shared = new RedisCache({ client, timeout: 5000 });
+  async marketgate({ client, subscriber }, service) {
+    const shared = new RedisCache({ client, subscriber });
     // Room for one purchase: the next one is always found in Redis and not here.
     const settings = {
       baseUrl: service,

@@ -26,7 +26,7 @@ const countSockets = () =>
 export default async function makeProcess({ service, redis }) {
   const client = await createClient({ url: redis }).connect();
   // Small and short, so that everything is full, stale and expired many times.
-  const shared = new RedisCache({ client });
+  const shared = new RedisCache({ client, subscriber: await client.duplicate().connect() });
   const ages = { ttl: 2000, staleWhileRevalidate: 2000, staleIfError: 20_000, invalidTtl: 2000 };
   const cache = { ...ages, max: 1000, maxInvalid: 200, shared };
   const keyApi = new KeyApi({ baseUrl: service, apiKey: 'bench', cache });

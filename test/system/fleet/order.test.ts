@@ -48,11 +48,13 @@ async function startFleet() {
   const [service, redis] = [new KeyApiService(), await sharedRedis()];
   const join = async (n: number) => {
     const way = await wayTo(redis.port);
-    const { client, close } = await CLIENTS[n % 2 === 0 ? 'node-redis' : 'ioredis'](way.url);
+    const { client, subscriber, close } = await CLIENTS[n % 2 === 0 ? 'node-redis' : 'ioredis'](
+      way.url,
+    );
     onTestFinished(() => void close());
     const keyApi = service.client({
       clock: () => Date.now() + (SKEWS[n] ?? 0),
-      cache: { shared: new RedisCache({ client }) },
+      cache: { shared: new RedisCache({ client, subscriber }) },
     });
     /** Whether the purchase is served. */
     const serves = () => keyApi.validatePurchase(CODE).then(Boolean, () => false);

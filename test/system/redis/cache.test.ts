@@ -5,8 +5,6 @@ import { redisIsMissing } from '../../support/redis-server.js';
 import { HOUR, NOW, tokenOf } from '../../unit/stores/support.js';
 import { EveryClient } from './support/every-client.js';
 
-const timeout = 10_000;
-
 describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () => {
   let clients: EveryClient;
   beforeAll(async () => {
@@ -15,9 +13,9 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
   afterAll(() => clients?.close());
 
   it('takes a row that it has not written for none, and writes over it', () =>
-    clients.each(async ({ client }) => {
+    clients.each(async ({ client, subscriber }) => {
       const prefix = `${randomUUID()}:`;
-      const cache = new RedisCache({ client, prefix, timeout });
+      const cache = new RedisCache({ client, subscriber, prefix });
       const foreign = [
         ...['', 'text', ':text', '-1:text', `${'9'.repeat(17)}:text`, `${'9'.repeat(400)}:text`],
         // Above 2^53, where no order can be.
@@ -39,9 +37,9 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
     }));
 
   it('takes a lock that no process of ours can hold, because it does not expire in time', () =>
-    clients.each(async ({ client }) => {
+    clients.each(async ({ client, subscriber }) => {
       const prefix = `${randomUUID()}:`;
-      const cache = new RedisCache({ client, prefix, timeout });
+      const cache = new RedisCache({ client, subscriber, prefix });
       const name = `${prefix}lock:key`;
       for (const command of [
         ['SET', name, 'x'],
@@ -61,9 +59,9 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
 
   it('stores rows, locks and tokens under the prefix, apart, and with an expiry', async () => {
     const prefix = randomUUID();
-    await clients.each(async ({ client }, kind) => {
-      const options = { client, prefix: `${prefix}:${kind}:`, timeout };
-      const cache = new RedisCache(options);
+    await clients.each(async ({ client, subscriber }, kind) => {
+      const options = { client, prefix: `${prefix}:${kind}:` };
+      const cache = new RedisCache({ ...options, subscriber });
       await cache.write('key', 'value', HOUR, 1);
       await cache.lock('key', HOUR);
       const store = new RedisTokenStore({ ...options, clock: () => NOW });

@@ -1,22 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
+import { once } from 'node:events';
+import { Redis, type RedisOptions } from 'ioredis';
 import { RedisCache, type RedisClient, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
-import { describeHolderStore, describeSharedCache, describeTokenStore } from 'marketgate/testing';
+import { describeHolderStore, describeTokenStore } from 'marketgate/testing';
 import { createClient, RESP_TYPES } from 'redis';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { describeSharedCache } from '../../support/describe-shared-cache.js';
 import {
   CLIENTS,
   type RedisServer,
   redisIsMissing,
-  SOON,
   sharedRedis,
 } from '../../support/redis-server.js';
 
-// Enough for a machine that is busy with other tests.
-const timeout = 10_000;
-
 interface Opened {
   client: RedisClient;
+  subscriber: RedisClient;
   close(): unknown;
 }
 
@@ -24,13 +23,20 @@ const quiet = () => {};
 
 async function nodeRedis(settings: Parameters<typeof createClient>[0]): Promise<Opened> {
   const client = createClient(settings).on('error', quiet);
-  await client.connect();
-  return { client, close: () => client.destroy() };
+  const subscriber = client.duplicate().on('error', quiet);
+  await Promise.all([client.connect(), subscriber.connect()]);
+  return { client, subscriber, close: () => [client, subscriber].map((each) => each.destroy()) };
 }
 
-function ioRedis(url: string, settings: object): Opened {
+async function ioRedis(url: string, settings: RedisOptions): Promise<Opened> {
   const client = new Redis(url, settings).on('error', quiet);
-  return { client, close: () => client.disconnect() };
+  const subscriber = client.duplicate().on('error', quiet);
+  // Without a queue, an app waits until its clients are ready.
+  if (!settings.lazyConnect) await Promise.all([once(client, 'ready'), once(subscriber, 'ready')]);
+  return {
+    ...{ client, subscriber },
+    close: () => [client, subscriber].map((each) => each.disconnect()),
+  };
 }
 
 /** Each kind of client, and settings of an app's client that change what is sent, what comes back, or when. */
@@ -78,10 +84,11 @@ describe.skipIf(redisIsMissing()).each(Object.entries(OPEN))('with %s', (kind, o
   });
 
   const storeOf = ({ client }: Opened) =>
-    new RedisTokenStore({ client, prefix, timeout, clock: time.clock });
+    new RedisTokenStore({ client, prefix, clock: time.clock });
   const holdersOf = ({ client }: Opened, cooldown?: number) =>
-    new RedisHolderStore({ client, prefix, timeout, secret: 'x'.repeat(32), cooldown });
-  const cacheOf = ({ client }: Opened) => new RedisCache({ client, prefix, timeout });
+    new RedisHolderStore({ client, prefix, secret: 'x'.repeat(32), cooldown });
+  const cacheOf = ({ client, subscriber }: Opened) =>
+    new RedisCache({ client, subscriber, prefix });
 
   describeTokenStore('RedisTokenStore', () => ({ store: storeOf(here), ...time }), {
     describe,
@@ -101,19 +108,4 @@ describe.skipIf(redisIsMissing()).each(Object.entries(OPEN))('with %s', (kind, o
     () => ({ cache: cacheOf(here), peer: cacheOf(there), ...time }),
     { describe, it },
   );
-
-  it('a subscription reconnects by itself, whatever the app has set for its client', async () => {
-    const cache = cacheOf(here);
-    const heard: (string | boolean)[] = [];
-    const end = await cache.subscribe(
-      (message) => heard.push(message),
-      (isListening) => heard.push(isListening),
-    );
-    await vi.waitFor(() => expect(heard).toEqual([false, true]), SOON);
-    await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    await vi.waitFor(() => expect(heard).toEqual([false, true, false, true]), SOON);
-    await cache.publish('é message');
-    await vi.waitFor(() => expect(heard.at(-1)).toBe('é message'), SOON);
-    await end();
-  });
 });

@@ -13,8 +13,8 @@ const MINUTE = 60_000;
 class Process {
   readonly #limit;
   readonly #gate;
-  constructor(client: Opened['client'], prefix: string, timeout = 2000) {
-    this.#limit = new RedisGuessLimit({ client, prefix, timeout, limit: 4 });
+  constructor(client: Opened['client'], prefix: string) {
+    this.#limit = new RedisGuessLimit({ client, prefix, limit: 4 });
     this.#gate = guessGate('test', this.#limit, {});
   }
 
@@ -60,9 +60,9 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
   afterAll(() => clients?.close());
 
   /** Two processes; each kind of client is a fleet. */
-  const fleet = ({ client }: Opened, kind: string, timeout?: number): [Process, Process] => {
+  const fleet = ({ client }: Opened, kind: string): [Process, Process] => {
     const own = `${prefix}${kind}:`;
-    return [new Process(client, own, timeout), new Process(client, own, timeout)];
+    return [new Process(client, own), new Process(client, own)];
   };
   const keys = async (): Promise<string[]> => {
     const found: string[] = [];
@@ -116,7 +116,7 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
 
   it('takes nothing from customers that a frozen Redis counts later', async () => {
     const fleets = await clients.each(async (opened, kind) => {
-      const [here, there] = fleet(opened, kind, 40);
+      const [here, there] = fleet(opened, kind);
       await vi.waitFor(async () => expect(await areShared(here, there)).toBe(true), SOON);
       return here;
     });
@@ -139,7 +139,7 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
       const { begin, end } = TROUBLES[what];
       const drift = hear('drift');
       const fleets = await clients.each(async (opened, kind) => {
-        const [here, there] = fleet(opened, kind, 40);
+        const [here, there] = fleet(opened, kind);
         await vi.waitFor(async () => expect(await areShared(here, there)).toBe(true), SOON);
         return [here, there] as const;
       });

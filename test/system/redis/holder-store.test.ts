@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { isMarketgateError } from 'marketgate';
 import { RedisHolderStore } from 'marketgate/redis';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { guardHolderStore } from '../../../src/stores/holder-store.js';
 import {
   CLIENTS,
   type ClientKind,
@@ -19,10 +20,10 @@ const MAX = 3;
 const KINDS = ['node-redis', 'ioredis'] as const satisfies ClientKind[];
 
 /** A store on a connection of its own, closed with the test. */
-async function openStore(url: string, kind: ClientKind = 'ioredis', timeout = 400, cooldown = 0) {
+async function openStore(url: string, kind: ClientKind = 'ioredis', cooldown = 0) {
   const { client, close } = await CLIENTS[kind](url);
   onTestFinished(() => void close());
-  return new RedisHolderStore({ client, secret: SECRET, timeout, cooldown });
+  return new RedisHolderStore({ client, secret: SECRET, cooldown });
 }
 
 /** A server of the test's own, ended with it. */
@@ -47,11 +48,13 @@ describe.skipIf(redisIsMissing())('RedisHolderStore', () => {
     '%s, with persistence, during takes: never more than max, and none is lost',
     async (what, { begin, end }) => {
       const server = await openServer(what === 'killed' ? 'always' : 'everysec');
-      const stores = await Promise.all(KINDS.map((kind) => openStore(server.url, kind)));
+      const stores = await Promise.all(
+        KINDS.map(async (kind) => guardHolderStore('test', await openStore(server.url, kind))),
+      );
       const held = new Map<string, string[]>();
       let [takes, failures, isRunning] = [0, 0, true];
       /** Takes codes that the others are taking too. */
-      const taking = async (store: RedisHolderStore) => {
+      const taking = async (store: (typeof stores)[number]) => {
         for (let n = 0; isRunning; n++) {
           const [code, holder] = [`code-${n >> 3}`, randomUUID()];
           const isHeld = await store.take(code, holder, MAX).catch((error) => {
@@ -77,7 +80,7 @@ describe.skipIf(redisIsMissing())('RedisHolderStore', () => {
       await happens(() => takes, 100);
       isRunning = false;
       await Promise.all(running);
-      const patient = await openStore(server.url, 'ioredis', 15_000);
+      const patient = await openStore(server.url);
       for (const [code, acknowledged] of held) {
         const holders = await patient.holders(code);
         expect(holders.length).toBeLessThanOrEqual(MAX);
@@ -111,7 +114,7 @@ describe.skipIf(redisIsMissing())('RedisHolderStore', () => {
 
   it('expires a code that nobody holds with the last cooldown, and a store without one frees it', async () => {
     const { url } = await sharedRedis();
-    const [cooling, plain] = [await openStore(url, 'ioredis', 400, 60_000), await openStore(url)];
+    const [cooling, plain] = [await openStore(url, 'ioredis', 60_000), await openStore(url)];
     const server = await sharedRedis();
     const code = randomUUID();
     const lifetime = async () => {

@@ -1,44 +1,55 @@
 import { randomUUID } from 'node:crypto';
 import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GuardedSharedCache } from '../../../src/cache/shared-cache.js';
+import { guardHolderStore } from '../../../src/stores/holder-store.js';
+import { GuardedTokenStore } from '../../../src/stores/token-store.js';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { redisIsMissing, SOON, TROUBLES } from '../../support/redis-server.js';
 import { HOUR, SECRET, tokenOf } from '../../unit/stores/support.js';
 import { EveryClient, type Opened } from './support/every-client.js';
 
-/** Milliseconds: the deadline of a store while Redis is in trouble, and one that nothing misses. */
-const SHORT = 40;
-const LONG = 15_000;
-
 const KEY = `key-${SECRET}`;
 const BIG = `${SECRET}${'x'.repeat(50_000)}`;
 const token = { ...tokenOf(SECRET), expiresAt: Date.now() + HOUR };
 
-/** Stores and a cache, whose calls take that many milliseconds at most. */
-const storesOf = ({ client }: Opened, timeout: number) => ({
-  store: new RedisTokenStore({ client, timeout }),
-  cache: new RedisCache({ client, timeout }),
-  holders: new RedisHolderStore({ client, timeout, secret: 'x'.repeat(32) }),
+const storesOf = ({ client, subscriber }: Opened) => ({
+  store: new RedisTokenStore({ client }),
+  cache: new RedisCache({ client, subscriber }),
+  holders: new RedisHolderStore({ client, secret: 'x'.repeat(32) }),
 });
 
+/** Calls to the stores themselves, which have no deadline. */
 function callsOn({ store, cache, holders }: ReturnType<typeof storesOf>) {
   const odd = `${KEY}${randomUUID()}`;
-  const writes = [
-    () => store.set(KEY, token),
-    () => store.claim(odd, HOUR),
-    () => cache.write(KEY, BIG, HOUR, 2),
-    () => cache.lock(odd, HOUR),
-    () => holders.take(odd, SECRET, 1),
+  return {
+    writes: [
+      () => store.set(KEY, token),
+      () => store.claim(odd, HOUR),
+      () => cache.write(KEY, BIG, HOUR, 2),
+      () => cache.lock(odd, HOUR),
+      () => holders.take(odd, SECRET, 1),
+    ],
+    others: [
+      () => store.delete(odd),
+      () => cache.delete(odd),
+      () => cache.publish(KEY),
+      () => cache.read(KEY),
+      () => holders.holders(KEY),
+      () => holders.release(odd),
+    ],
+  };
+}
+
+/** Calls as the package makes them. */
+function guardedCallsOn({ store, holders }: ReturnType<typeof storesOf>) {
+  const [tokens, holding] = [new GuardedTokenStore(store), guardHolderStore('test', holders)];
+  return [
+    () => tokens.get(KEY),
+    () => tokens.set(KEY, token),
+    () => tokens.claim(KEY, HOUR),
+    () => holding.take(KEY, SECRET, 1),
   ];
-  const others = [
-    () => store.delete(odd),
-    () => cache.delete(odd),
-    () => cache.publish(KEY),
-    () => cache.read(KEY),
-    () => holders.holders(KEY),
-    () => holders.release(odd),
-  ];
-  return { writes, others, all: [() => store.get(KEY), ...writes, ...others] };
 }
 
 describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
@@ -48,35 +59,32 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
   });
   afterEach(() => clients?.close());
 
-  it.each<[keyof typeof TROUBLES, 'all' | 'writes', RegExp, number]>([
-    ['killed', 'all', /was not sent|did not answer|failed/, SHORT],
-    ['frozen', 'all', /did not answer|failed/, SHORT],
-    ['full', 'writes', /\(OOM\)/, LONG],
-  ])(
-    '%s: %s fail without a secret, and all is well afterwards',
-    async (what, failing, words, timeout) => {
-      await clients.each(async (opened) => {
-        const { store, cache } = storesOf(opened, LONG);
-        await cache.write(KEY, 'before', HOUR, 1);
-        await store.set(KEY, token);
-      });
+  /** Everything works again. */
+  const allIsWell = () =>
+    clients.each(async (opened, kind) => {
+      const { store, cache } = storesOf(opened);
+      await vi.waitFor(async () => {
+        await cache.write(kind, 'after', HOUR, 3);
+        expect((await cache.read(kind)).value).toBe('after');
+        expect(await store.claim(randomUUID(), HOUR)).toBe(true);
+      }, SOON);
+    });
+
+  it.each(['killed', 'frozen'] as const)(
+    '%s: calls fail within the deadline of who makes them, without a secret, and all is well afterwards',
+    async (what) => {
       await clients.onServers(TROUBLES[what].begin);
       try {
         await clients.each(async (opened) => {
-          const stores = storesOf(opened, timeout);
-          const calls = callsOn(stores);
-          if (failing === 'writes') {
-            expect((await stores.cache.read(KEY)).value).toBe('before');
-            expect(await stores.store.get(KEY)).toEqual(token);
-            await Promise.all(calls.others.map((call) => call()));
-          }
+          const stores = storesOf(opened);
+          const cache = new GuardedSharedCache(stores.cache, 50);
           // The second time the client knows already that something is wrong.
           for (const _round of [1, 2]) {
-            for (const error of await Promise.all(
-              calls[failing].map((call) => rejection(call())),
-            )) {
+            const calls = guardedCallsOn(stores).map((call) => rejection(call()));
+            expect(await cache.read(KEY)).toBeUndefined();
+            for (const error of await Promise.all(calls)) {
               expect(error.code).toBe('store_unavailable');
-              expect(error.message).toMatch(words);
+              expect(error.message).toMatch(/did not answer within 2000 ms|failed/);
               expect(everythingOf(error)).not.toContain(SECRET);
             }
           }
@@ -84,26 +92,42 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
       } finally {
         await clients.onServers(TROUBLES[what].end);
       }
-      await clients.each(async (opened, kind) => {
-        const { store, cache } = storesOf(opened, LONG);
-        await vi.waitFor(async () => {
-          await cache.write(kind, 'after', HOUR, 3);
-          expect((await cache.read(kind)).value).toBe('after');
-          expect(await store.claim(randomUUID(), HOUR)).toBe(true);
-        }, SOON);
-      });
+      await allIsWell();
     },
   );
 
-  it('a client that was closed fails at once, and says so', async () => {
+  it('full: writes fail without a secret and say why, and all is well afterwards', async () => {
+    await clients.each(async (opened) => {
+      const { store, cache } = storesOf(opened);
+      await cache.write(KEY, 'before', HOUR, 1);
+      await store.set(KEY, token);
+    });
+    await clients.onServers(TROUBLES.full.begin);
+    try {
+      await clients.each(async (opened) => {
+        const stores = storesOf(opened);
+        const { writes, others } = callsOn(stores);
+        expect((await stores.cache.read(KEY)).value).toBe('before');
+        expect(await stores.store.get(KEY)).toEqual(token);
+        await Promise.all(others.map((call) => call()));
+        for (const error of await Promise.all(writes.map((call) => rejection(call())))) {
+          expect(error.message).toContain('failed (OOM)');
+          expect(everythingOf(error)).not.toContain(SECRET);
+        }
+      });
+    } finally {
+      await clients.onServers(TROUBLES.full.end);
+    }
+    await allIsWell();
+  });
+
+  it('a client that was closed fails at once', async () => {
     clients.close();
     await clients.each(async (opened) => {
-      const { store, cache } = storesOf(opened, SHORT);
-      await vi.waitFor(
-        () => expect(store.get(KEY)).rejects.toThrow('the client is not connected'),
-        SOON,
-      );
-      await expect(cache.read(KEY)).rejects.toThrow('RedisCache.read was not sent');
+      const { store, cache } = storesOf(opened);
+      for (const call of [() => store.get(KEY), () => cache.read(KEY)]) {
+        expect((await rejection(call())).message).toMatch(/^Redis\w+\.(get|read) failed \(/);
+      }
     });
   });
 });

@@ -114,15 +114,6 @@ describe('doctor asks Redis', () => {
       }),
     );
 
-  it('that answers', async () => {
-    const port = await serving((command) => {
-      if (command.includes('HELLO')) return '%1\r\n+server\r\n+redis\r\n';
-      return command.includes('PING') ? '+PONG\r\n' : '+OK\r\n';
-    });
-    const { found, said } = await diagnose({ REDIS_URL: `redis://127.0.0.1:${port}` });
-    expect([found.redis, said.redis]).toEqual(['ok', `127.0.0.1:${port} answers`]);
-  });
-
   it('and skips it where the package redis is not installed', async () => {
     vi.doMock('redis', () => {
       throw new Error('not installed');

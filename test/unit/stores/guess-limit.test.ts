@@ -1,6 +1,6 @@
 import { MemoryGuessLimit } from 'marketgate';
 import { RedisGuessLimit } from 'marketgate/redis';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clientKey } from '../../../src/stores/guess-limit.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { FakeNodeRedis } from './redis-fakes.js';
@@ -43,20 +43,6 @@ describe('MemoryGuessLimit', () => {
     expect(keyOf({ socket: {} })).toBe('unknown');
     expect(warnings).toEqual(['MARKETGATE_NO_CLIENT_ADDRESS']);
   });
-});
-
-it('RedisGuessLimit gives an attempt back as soon as a client that was cut off is connected again', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  const client = new FakeNodeRedis();
-  const { limiter } = new RedisGuessLimit({ client: client.asClient });
-  client.isReady = false;
-  const given = limiter.reward('198.51.100.7');
-  await vi.advanceTimersByTimeAsync(4000);
-  expect(client.eval).not.toHaveBeenCalled();
-  client.isReady = true;
-  await vi.advanceTimersByTimeAsync(10);
-  await given;
-  expect(client.eval).toHaveBeenCalledOnce();
 });
 
 it('RedisGuessLimit shows Redis a hash of the client, and reads numbers that are sent as text', async () => {

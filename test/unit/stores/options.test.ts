@@ -28,7 +28,8 @@ const makers = {
   'EncryptedTokenStore on': (store) => new EncryptedTokenStore(store, { keys: [KEY] }),
   KeyvTokenStore: (options) => new KeyvTokenStore(options),
   RedisTokenStore: (options: object) => new RedisTokenStore({ client, ...options }),
-  RedisCache: (options: object) => new RedisCache({ client, ...options }),
+  RedisCache: (options: object) =>
+    new RedisCache({ client, subscriber: new FakeNodeRedis().asClient, ...options }),
   MemoryGuessLimit: (options) => new MemoryGuessLimit(options),
   MemoryHolderStore: (options) => new MemoryHolderStore(options),
   RedisHolderStore: (options: object) => new RedisHolderStore({ client, secret, ...options }),
@@ -63,10 +64,10 @@ describe('a wrong option of a store is a TypeError that names it, and shows no s
     ['KeyvTokenStore', { keyv, clock: 7 }, 'option "clock"'],
     ['KeyvTokenStore', { keyv, prefx: 'x' }, 'unknown option "prefx"'],
     ['RedisTokenStore', { prefix: ' ' }, 'option "prefix"'],
-    ['RedisTokenStore', { timeout: 0 }, 'option "timeout"'],
+    ['RedisTokenStore', { timeout: 5 }, 'unknown option "timeout"'],
     ['RedisTokenStore', { clock: 5 }, 'option "clock"'],
     ['RedisCache', { prefix: 5 }, 'option "prefix"'],
-    ['RedisCache', { timeout: Number.NaN }, 'option "timeout"'],
+    ['RedisCache', { timeout: 5 }, 'unknown option "timeout"'],
     ['RedisCache', { ttl: 5 }, 'option "ttl"'],
     ['MemoryGuessLimit', { limit: 0 }, 'option "limit"'],
     ...['MemoryHolderStore' as const, 'RedisHolderStore' as const].flatMap((name) =>

@@ -8,20 +8,20 @@ import {
 } from 'marketgate/redis';
 import { createClient, createCluster, createSentinel } from 'redis';
 import { describe, expect, it, vi } from 'vitest';
-import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
-import { FakeIoRedis, FakeNodeRedis } from './redis-fakes.js';
+import { hearWarnings } from '../../support/warnings.js';
+import { FakeNodeRedis } from './redis-fakes.js';
 import { HOUR, NOW, tokenOf } from './support.js';
 
 const clock = () => NOW;
-const settle = (): Promise<void> => new Promise(setImmediate);
+const secret = 'x'.repeat(32);
+const subscriber = new FakeNodeRedis().asClient;
 
 const MAKERS = {
   RedisTokenStore: (client: RedisClient) => new RedisTokenStore({ client }),
-  RedisCache: (client: RedisClient) => new RedisCache({ client }),
+  RedisCache: (client: RedisClient) => new RedisCache({ client, subscriber }),
   RedisGuessLimit: (client: RedisClient) => new RedisGuessLimit({ client }),
-  RedisHolderStore: (client: RedisClient) =>
-    new RedisHolderStore({ client, secret: 'x'.repeat(32) }),
+  RedisHolderStore: (client: RedisClient) => new RedisHolderStore({ client, secret }),
 };
 
 /** Nobody listens there, and nothing of this connects. */
@@ -37,24 +37,17 @@ describe('a Redis client', () => {
       'a sentinel of node-redis',
       () => createSentinel({ name: 'main', sentinelRootNodes: [node] }) as RedisClient,
     ],
-    [
-      'a sentinel of node-redis 5, which has no duplicate()',
-      () =>
-        Object.assign(createSentinel({ name: 'main', sentinelRootNodes: [node] }), {
-          duplicate: undefined,
-        }) as RedisClient,
-    ],
     ['ioredis', () => new Redis({ lazyConnect })],
     ['a sentinel of ioredis', () => new Redis({ lazyConnect, name: 'main', sentinels: [node] })],
     ['a cluster of ioredis', () => new Cluster([URL_WITH_SECRET], { lazyConnect })],
   ])('of %s is taken before it is connected, by each store', (_kind, make) => {
     for (const store of Object.values(MAKERS)) expect(() => store(make())).not.toThrow();
+    const client = new FakeNodeRedis().asClient;
+    expect(() => new RedisCache({ client, subscriber: make() })).not.toThrow();
   });
 
   const methods = Object.fromEntries(
-    'get set del eval publish subscribe duplicate connect on'
-      .split(' ')
-      .map((each) => [each, vi.fn()]),
+    'eval publish subscribe unsubscribe on off'.split(' ').map((each) => [each, vi.fn()]),
   );
   it.each<[string, unknown]>([
     ['nothing', undefined],
@@ -63,14 +56,14 @@ describe('a Redis client', () => {
     ['a Promise of a client', Promise.resolve(createClient())],
     ['a function that makes one', createClient],
     ['one of redis 3', methods],
-    ['half a client', { ...methods, isOpen: true, eval: undefined }],
+    ['half a client', { ...methods, isOpen: true, eval: undefined, subscribe: undefined }],
   ])('is a TypeError that says what to pass when it is %s', (_what, value) => {
     const attempts = Object.entries(MAKERS).map(([owner, make]): [string, () => unknown] => [
       `${owner}: option "client"`,
       () => make(value as RedisClient),
     ]);
-    const subscriber = () => new RedisCache({ client: createClient(), subscriber: value as never });
-    if (value !== undefined) attempts.push(['RedisCache: option "subscriber"', subscriber]);
+    const given = () => new RedisCache({ client: createClient(), subscriber: value as never });
+    if (value !== undefined) attempts.push(['RedisCache: option "subscriber"', given]);
     for (const [option, attempt] of attempts) {
       expect(attempt).toThrow(TypeError);
       expect(attempt).toThrow(`${option} must be a client of redis 4.6 or later`);
@@ -78,33 +71,41 @@ describe('a Redis client', () => {
     }
   });
 
-  it('that was never connected fails each call at once, and the error says so', async () => {
-    const client = createClient({ url: URL_WITH_SECRET });
-    for (const call of [
-      () => new RedisTokenStore({ client }).get('anna'),
-      () => new RedisCache({ client }).read('key'),
-    ]) {
-      expect(await rejection(call())).toMatchObject({
-        code: 'store_unavailable',
-        message: expect.stringContaining('was not sent, because the client is not connected'),
-      });
+  it('that subscribes is a second one', () => {
+    const client = createClient();
+    for (const wrong of [undefined, client]) {
+      const make = () => new RedisCache({ client, subscriber: wrong as never });
+      expect(make).toThrow(TypeError);
+      expect(make).toThrow(/^RedisCache: option "subscriber" must .*client\.duplicate\(\)/);
     }
   });
 
-  it('of ioredis with lazyConnect is connected by the first call', async () => {
-    const client = new Redis(1, '127.0.0.1', { lazyConnect }).on('error', () => {});
-    const store = new RedisTokenStore({ client, timeout: 50 });
-    await expect(store.get('anna')).rejects.toThrow('RedisTokenStore.get did not answer within');
-    expect(client.status).not.toBe('wait');
-    client.disconnect();
+  it('that was never connected fails each call at once', async () => {
+    const client = createClient({ url: URL_WITH_SECRET });
+    for (const call of [
+      () => new RedisTokenStore({ client }).get('anna'),
+      () => new RedisCache({ client, subscriber }).read('key'),
+    ]) {
+      expect(await rejection(call())).toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringContaining('failed (Error)'),
+      });
+    }
   });
 });
 
 describe('a call to Redis', () => {
-  const COMMANDS = ['get', 'set', 'del', 'eval', 'publish'] as const;
-  const cacheOf = (client: FakeNodeRedis) => new RedisCache({ client: client.asClient });
-  const storeOf = (client: FakeNodeRedis, timeout = 5000) =>
-    new RedisTokenStore({ client: client.asClient, clock, timeout });
+  const cacheOf = (client: FakeNodeRedis) =>
+    new RedisCache({ client: client.asClient, subscriber });
+  const storeOf = (client: FakeNodeRedis) =>
+    new RedisTokenStore({ client: client.asClient, clock });
+  /** A client to which Redis answers with an error. */
+  const refusing = (message: string) => {
+    const client = new FakeNodeRedis();
+    for (const method of ['eval', 'publish'] as const)
+      client[method].mockRejectedValue(new Error(message));
+    return client;
+  };
 
   it.each<[string, (client: FakeNodeRedis) => Promise<unknown>]>([
     ['RedisCache.read', (client) => cacheOf(client).read('a')],
@@ -116,85 +117,76 @@ describe('a call to Redis', () => {
     ['RedisTokenStore.set', (client) => storeOf(client).set('a', tokenOf())],
     ['RedisTokenStore.delete', (client) => storeOf(client).delete('a')],
     ['RedisTokenStore.claim', (client) => storeOf(client).claim('a', 5)],
-  ])('that fails names the method and the code of Redis: %s', async (name, call) => {
-    const client = new FakeNodeRedis();
-    for (const method of COMMANDS)
-      client[method].mockRejectedValue(new Error('OOM command SECRET'));
-    const error = await rejection(call(client));
-    expect([error.code, error.message]).toEqual([
-      'store_unavailable',
-      expect.stringContaining(`${name} failed (OOM); look at the store`),
-    ]);
+  ])('that is refused names the method and the reason: %s', async (name, call) => {
+    const warnings = hearWarnings();
+    for (const _twice of [1, 2]) {
+      const error = await rejection(call(refusing('OOM command SECRET')));
+      expect([error.code, error.message]).toEqual([
+        'store_unavailable',
+        expect.stringContaining(`${name} failed (OOM); look at the store`),
+      ]);
+    }
+    expect(warnings).toEqual(['MARKETGATE_REDIS_REFUSES']);
   });
 
-  it('that takes a lock too late releases it', async () => {
-    const client = new FakeNodeRedis();
-    const reply = deferred<unknown>();
-    client.eval.mockReturnValueOnce(reply.promise);
-    await rejection(new RedisCache({ client: client.asClient, timeout: 5 }).lock('a', HOUR));
-    expect(client.eval).toHaveBeenCalledOnce();
-    reply.resolve(1);
-    await settle();
-    const [taken] = client.eval.mock.calls as [[unknown, { arguments: string[] }]];
-    expect(client.eval).toHaveBeenCalledTimes(2);
-    expect(client.eval).toHaveBeenLastCalledWith(
-      expect.stringContaining('DEL'),
-      expect.objectContaining({ arguments: taken[1].arguments.slice(0, 1) }),
-    );
-  });
-
-  it.each<[string, () => FakeNodeRedis | FakeIoRedis, object, object]>([
-    ['node-redis', () => new FakeNodeRedis(), { isReady: false }, { isReady: true }],
-    ['ioredis', () => new FakeIoRedis(), { status: 'reconnecting' }, { status: 'ready' }],
-  ])(
-    'waits for a lost connection of %s, and is sent when it is back',
-    async (_library, make, lost, back) => {
-      const client = Object.assign(make(), lost);
-      const store = new RedisTokenStore({ client: client.asClient, clock });
-      const stored = store.set('anna', tokenOf());
-      await settle();
-      expect(client.set).not.toHaveBeenCalled();
-      Object.assign(client, back);
-      await stored;
-      expect(client.set).toHaveBeenCalledOnce();
-    },
-  );
-
-  it('whose deadline has passed is not sent when the connection is back', async () => {
-    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
-    vi.useFakeTimers();
-    const outcome = rejection(storeOf(client, 20).set('anna', tokenOf()));
-    await vi.advanceTimersByTimeAsync(21);
-    expect((await outcome).message).toContain('the client is not connected');
-    client.isReady = true;
-    await storeOf(client).get('anna');
-    await vi.advanceTimersByTimeAsync(1000);
-    expect(client.set).not.toHaveBeenCalled();
-  });
-
-  it('fails when the client is closed while it waits', async () => {
-    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
-    const outcome = rejection(storeOf(client).get('anna'));
-    await settle();
-    client.isOpen = false;
-    expect((await outcome).message).toContain('the client is not connected');
-    expect(client.get).not.toHaveBeenCalled();
+  const MAY_NOT = 'NOPERM: this user may not';
+  // What Redis 6.2 to 8 and Valkey 8 answer.
+  it.each<[string, string, boolean]>([
+    ["NOPERM this user has no permissions to run the 'eval' command", `${MAY_NOT} run EVAL`, true],
+    ["NOPERM User app has no permissions to run the 'eval' command", `${MAY_NOT} run EVAL`, true],
+    [
+      "ERR ACL failure in script: User app has no permissions to run the 'time' command script: 5c2a, on @user_script:1.",
+      `${MAY_NOT} run TIME`,
+      true,
+    ],
+    [
+      "ERR The user executing the script can't run this command or subcommand script: 5c2a, on @user_script:1.",
+      `${MAY_NOT} run a command of this script`,
+      true,
+    ],
+    [
+      "ERR The user executing the script can't access at least one of the keys mentioned in the command script: 5c2a, on @user_script:1.",
+      `${MAY_NOT} use this key`,
+      true,
+    ],
+    [
+      'NOPERM this user has no permissions to access one of the keys used as arguments',
+      `${MAY_NOT} use this key`,
+      true,
+    ],
+    [
+      'NOPERM this user has no permissions to access one of the channels used as arguments',
+      `${MAY_NOT} use this channel`,
+      true,
+    ],
+    ["ERR unknown command 'EVAL', with args beginning with: 'SECRET'", 'it has no EVAL', true],
+    ['ERR unknown command `EVAL`, with args beginning with: `SECRET`', 'it has no EVAL', true],
+    ["READONLY You can't write against a read only replica. script: 1", 'READONLY', true],
+    [
+      'ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed when used memory',
+      'OOM',
+      true,
+    ],
+    ['MISCONF Redis is configured to save RDB snapshots, but', 'MISCONF', true],
+    ['LOADING Redis is loading the dataset in memory', 'LOADING', false],
+    ['CLUSTERDOWN The cluster is down', 'CLUSTERDOWN', false],
+    ['WRONGTYPE Operation against a key', 'WRONGTYPE', false],
+    ['SECRET the rest', 'Error', false],
+    ['ERR value is not an integer: SECRET OOM', 'Error', false],
+  ])('that is answered with "%s" says: %s', async (message, text, isWarning) => {
+    const warnings = hearWarnings();
+    const error = await rejection(storeOf(refusing(message)).get('a'));
+    expect(error.message).toContain(`RedisTokenStore.get failed (${text}); look at`);
+    expect(warnings).toEqual(isWarning ? ['MARKETGATE_REDIS_REFUSES'] : []);
   });
 
   it('that claims a name shows Redis a hash of it', async () => {
     const client = new FakeNodeRedis();
+    client.eval.mockResolvedValue('OK');
     expect(await storeOf(client).claim('auth_key:very-secret', HOUR)).toBe(true);
-    expect(client.set).toHaveBeenCalledWith(
-      expect.stringMatching(/^marketgate:token:claim:[\w-]{43}$/),
-      '1',
-      { PX: HOUR, NX: true },
-    );
-  });
-
-  it('works on node-redis 4, which has no withCommandOptions', async () => {
-    const client = Object.assign(new FakeNodeRedis(), { withCommandOptions: undefined });
-    client.get.mockResolvedValue('no token');
-    expect(await storeOf(client).get('a')).toBeUndefined();
-    expect(client.get).toHaveBeenCalledOnce();
+    expect(client.eval).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('NX'), {
+      keys: [expect.stringMatching(/^marketgate:token:claim:[\w-]{43}$/)],
+      arguments: [String(HOUR)],
+    });
   });
 });

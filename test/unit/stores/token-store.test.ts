@@ -51,7 +51,6 @@ describe('a token store that fails', () => {
 
   const withCode = (code: unknown) => Object.assign(new TypeError('x'), { code });
   it.each<[unknown, string]>([
-    [new Error('READONLY the rest'), 'failed (READONLY)'],
     [new Error('SECRET the rest'), 'failed (Error)'],
     [withCode('57P01'), 'failed (TypeError, 57P01)'],
     [withCode('token-1 ABC'), 'failed (TypeError)'],

@@ -3,18 +3,15 @@ import {
   type HolderStore,
   MemoryHolderStore,
   MemoryTokenStore,
-  type SharedCache,
   type TokenStore,
 } from 'marketgate';
 import {
   describeHolderStore,
-  describeSharedCache,
   describeTokenStore,
   type TestRunner,
   type TokenStoreSetup,
 } from 'marketgate/testing';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { HandClock } from '../stores/support.js';
 
 beforeEach(
@@ -254,86 +251,6 @@ describe('describeHolderStore', () => {
     }],
   ];
   it.each(broken)('fails a store that %s', async (_what, test, breakIt) => {
-    expect(await failuresOf(breakIt)).toContain(test);
-  });
-});
-
-describe('describeSharedCache', () => {
-  const failuresOf = async (breakIt: Break<SharedCache, MemorySharedCache>, isShared = true) => {
-    const make = () => {
-      const { clock, advance } = new HandClock();
-      const on = (inner: MemorySharedCache) =>
-        linkTo<SharedCache>(
-          inner,
-          'read write delete lock publish subscribe',
-          breakIt(inner, clock),
-        );
-      const inner = new MemorySharedCache(clock);
-      const peer = on(isShared ? inner : new MemorySharedCache(clock));
-      return { cache: on(inner), peer, clock, advance };
-    };
-    const { failed } = await run((runner) => describeSharedCache('a cache', make, runner));
-    return [...failed.keys()];
-  };
-
-  it('passes a cache that keeps the whole contract, and fails one that shares no rows', async () => {
-    expect(await failuresOf(() => ({}))).toEqual([]);
-    const failed = await failuresOf(() => ({}), false);
-    expect(failed).toContain('reads what was written, here and in another process');
-  });
-
-  // biome-ignore format: a table is read by its columns
-  const broken: Broken<SharedCache, MemorySharedCache> = [
-    ['gives null for no value', 'reads what was written, here and in another process', (inner) => ({ read: async (key) => ({ ...(await inner.read(key)), value: null as never }) })],
-    ['ignores the case of keys', 'keeps keys apart, to their last character', changing('read write delete', (key) => key.toLowerCase())],
-    ['keeps the last write', 'keeps the later of two writes, however they arrive', ({ rows }, clock) => ({
-      async write(key, value, ttl, order) {
-        rows.set(key, { value, order, expiresAt: clock() + ttl });
-        return true;
-      },
-    })],
-    ['lets an equal order win', 'keeps the later of two writes, however they arrive', (inner) => ({
-      async write(...row) {
-        if ((await inner.read(row[0])).order === row[3]) await inner.delete(row[0]);
-        return inner.write(...row);
-      },
-    })],
-    ['reads first and writes then', 'decides in one step between 50 writes at once', ({ rows }, clock) => ({
-      async write(key, value, ttl, order) {
-        if ((rows.get(key)?.order ?? 0) >= order) return false;
-        for (let turn = (order * 37) % 11; turn > 0; turn--) await new Promise(setImmediate);
-        rows.set(key, { value, order, expiresAt: clock() + ttl });
-        return true;
-      },
-    })],
-    ['deletes nothing', 'deletes a row with its order, and nothing without an error', () => ({ delete: async () => {} })],
-    ['never expires a row', 'forgets a row after its ttl', (inner) => ({ write: (key, value, _ttl, order) => inner.write(key, value, Infinity, order) })],
-    ['reads first and locks then', 'gives a lock to one of 50 that ask at once, until it is released', ({ locks }, clock) => ({
-      async lock(key, ttl) {
-        if ((locks.get(key) ?? 0) > clock()) return undefined;
-        await Promise.resolve();
-        locks.set(key, clock() + ttl);
-        return async () => void locks.delete(key);
-      },
-    })],
-    ["releases another's lock", 'releases a lock after its ttl', (inner) => ({ lock: async (key, ttl) => (await inner.lock(key, ttl)) && (async () => void inner.locks.delete(key)) })],
-    ['goes on after the end of a subscription', 'publishes each message to all subscriptions, until their end', (inner) => ({
-      async subscribe(...given) {
-        await inner.subscribe(...given);
-        return async () => {};
-      },
-    })],
-    ['gives a time that goes back', 'gives all processes one time in microseconds, which never goes back', (inner) => {
-      let reads = 0;
-      return {
-        async read(key) {
-          const row = await inner.read(key);
-          return { ...row, now: row.now - reads++ * 10 };
-        },
-      };
-    }],
-  ];
-  it.each(broken)('fails a cache that %s', async (_what, test, breakIt) => {
     expect(await failuresOf(breakIt)).toContain(test);
   });
 });

@@ -75,7 +75,8 @@ async function readBack(call) {
 
 async function main() {
   const client = await connect();
-  const keyApi = new KeyApi({ baseUrl, apiKey, cache: { shared: new RedisCache({ client }) } });
+  const shared = new RedisCache({ client, subscriber: await connect() });
+  const keyApi = new KeyApi({ baseUrl, apiKey, cache: { shared } });
   const guessLimit = new RedisGuessLimit({ client, limit: 100 });
   const tokenStore = new RedisTokenStore({ client });
   const holderStore = new RedisHolderStore({ client, secret: 'x'.repeat(32) });

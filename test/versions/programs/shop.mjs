@@ -25,7 +25,7 @@ export async function listen(handler) {
  * @param serve mounts the routes, and gives `{ port, close, without }`: `without` names the parts that it
  * does not have ("login"). A server that does not use these routes can also give its `path`, its `limit` of
  * failed attempts, and `ask` for another protocol.
- * @param redis - `{ client, prefix }`, for a shop that shares what it knows.
+ * @param redis - `{ client, subscriber, prefix }`, for a shop that shares what it knows.
  */
 export async function runShopOf(lib, serve, redis) {
   const sandbox = lib.createSandbox();
@@ -50,9 +50,10 @@ export function partsOf(lib, { baseUrl, authUrl, apiKey, appId, appSecret }, red
   const cache = redis && { shared: new lib.RedisCache(redis) };
   const keyApi = new lib.KeyApi({ baseUrl, apiKey, ...options, ...(cache && { cache }) });
   const loginApi = new lib.LoginApi({ authUrl, appId, appSecret, ...options });
-  const tokenStore = redis ? new lib.RedisTokenStore(redis) : new lib.MemoryTokenStore();
+  const { subscriber: _subscriber, ...store } = redis ?? {};
+  const tokenStore = redis ? new lib.RedisTokenStore(store) : new lib.MemoryTokenStore();
   const limit = { limit: LIMIT };
-  const guessLimit = redis ? new lib.RedisGuessLimit({ ...redis, ...limit }) : limit;
+  const guessLimit = redis ? new lib.RedisGuessLimit({ ...store, ...limit }) : limit;
   const loginAttempts = { cookieSecret: SECRET };
   const strategy = (more) =>
     new lib.MarketplaceStrategy({ loginApi, tokenStore, ...more }, ({ profile }) => ({
@@ -163,7 +164,8 @@ async function isShared(lib, sandbox, { baseUrl, apiKey }, redis) {
   const shared = new lib.RedisCache(redis);
   const keyApi = new lib.KeyApi({ baseUrl, apiKey, cache: { shared } });
   const asked = sandbox.requests.length;
-  const guessLimit = new lib.RedisGuessLimit({ ...redis, limit: LIMIT });
+  const { subscriber: _subscriber, ...store } = redis;
+  const guessLimit = new lib.RedisGuessLimit({ ...store, limit: LIMIT });
   const decide = async (code, client) => {
     const { verdict, error } = await lib.checkPurchase(keyApi, code, { guessLimit, client });
     return error?.code ?? verdict;

@@ -4,7 +4,7 @@ import Keyv from 'keyv';
 import { EncryptedTokenStore, KeyApi, type SharedCache, type TokenStore } from 'marketgate';
 import { KeyvTokenStore } from 'marketgate/keyv';
 import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
-import { describeSharedCache, describeTokenStore } from 'marketgate/testing';
+import { describeHolderStore, describeTokenStore } from 'marketgate/testing';
 import { createClient } from 'redis';
 
 const url = 'redis://127.0.0.1:6379';
@@ -12,7 +12,11 @@ const url = 'redis://127.0.0.1:6379';
 export async function stores(): Promise<TokenStore[]> {
   const nodeRedis = await createClient({ url }).connect();
   const ioRedis = new Redis(url);
-  const shared: SharedCache = new RedisCache({ client: nodeRedis, prefix: 'shop:' });
+  const shared: SharedCache = new RedisCache({
+    client: nodeRedis,
+    subscriber: await nodeRedis.duplicate().connect(),
+    prefix: 'shop:',
+  });
   const other: SharedCache = new RedisCache({ client: ioRedis, subscriber: ioRedis.duplicate() });
   const guessLimit = new RedisGuessLimit({ client: ioRedis, limit: 10, windowMs: 60_000 });
   const keyApis = [shared, other].map(
@@ -28,7 +32,7 @@ export async function stores(): Promise<TokenStore[]> {
   ];
 }
 
-export const suites: [typeof describeSharedCache, typeof describeTokenStore] = [
-  describeSharedCache,
+export const suites: [typeof describeHolderStore, typeof describeTokenStore] = [
+  describeHolderStore,
   describeTokenStore,
 ];

@@ -35,16 +35,24 @@ export async function startSentinel() {
   probe.disconnect();
   return {
     server,
-    /** A client of each library, and what closes it. */
+    /** A client of each library, one that subscribes, and what closes them. */
     clients: {
       'node-redis': async () => {
-        const client = createSentinel({ name: NAME, sentinelRootNodes }).on('error', quiet);
-        await client.connect();
-        return { client, close: () => client.destroy() };
+        const make = () =>
+          createSentinel({ name: NAME, sentinelRootNodes }).on('error', quiet).connect();
+        const [client, subscriber] = await Promise.all([make(), make()]);
+        return {
+          ...{ client, subscriber },
+          close: () => [client, subscriber].map((each) => each.destroy()),
+        };
       },
       ioredis: async () => {
         const client = new Redis({ name: NAME, sentinels: sentinelRootNodes }).on('error', quiet);
-        return { client, close: () => client.disconnect() };
+        const subscriber = client.duplicate().on('error', quiet);
+        return {
+          ...{ client, subscriber },
+          close: () => [client, subscriber].map((each) => each.disconnect()),
+        };
       },
     },
     async stop() {

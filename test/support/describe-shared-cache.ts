@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { SharedCache } from '../cache/shared-cache.js';
+import type { SharedCache } from 'marketgate';
 import {
   atOnce,
   HOUR,
@@ -11,7 +11,7 @@ import {
   type SuiteSetup,
   suite,
   type TestRunner,
-} from './suite.js';
+} from '../../src/testing/suite.js';
 
 /** What {@link describeSharedCache} is given for each test. */
 export interface SharedCacheSetup extends SuiteSetup {
@@ -21,26 +21,7 @@ export interface SharedCacheSetup extends SuiteSetup {
   peer?: SharedCache | undefined;
 }
 
-/**
- * Tests the contract of a `SharedCache`, for authors of caches. Runs under vitest, jest,
- * node:test or mocha:
- *
- * ```ts
- * import { describe, it } from 'vitest';
- * import { describeSharedCache } from 'marketgate/testing';
- *
- * describeSharedCache('MyCache', async () => {
- *   const [client, another] = await Promise.all([connect(), connect()]);
- *   return {
- *     cache: new MyCache(client),
- *     peer: new MyCache(another),
- *     close: () => Promise.all([client.end(), another.end()]),
- *   };
- * }, { describe, it });
- * ```
- *
- * A cache that takes a clock is tested without waiting when the setup has `clock` and `advance`.
- */
+/** Tests the contract of a `SharedCache`. */
 export function describeSharedCache(
   name: string,
   make: () => SharedCacheSetup | Promise<SharedCacheSetup>,
