@@ -75,7 +75,6 @@ export {
   firstOf,
   fromBody,
   fromHeader,
-  fromParams,
   fromQuery,
   fromSession,
   type LoadPurchaseOptions,
@@ -83,7 +82,6 @@ export {
   type RequirePurchaseOptions,
   requirePurchase,
 } from './express/purchase-guard.js';
-export { returnTo } from './express/return-to.js';
 export type { ClientOptions, DispatcherLike, FetchLike } from './http/client-options.js';
 export type { AccessToken } from './model/access-token.js';
 export type { Account, AccountProfile } from './model/account.js';
@@ -130,3 +128,4 @@ export {
 } from './stores/holder-store.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
 export type { TokenStore } from './stores/token-store.js';
+export { returnTo } from './web/return-to.js';

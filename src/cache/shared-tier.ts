@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache';
 import { schedule, withTimeout } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
+import { Seal } from '../seal.js';
 import type { CacheLimits } from './options.js';
 import { ALL, type Orders } from './orders.js';
-import { Seal } from './seal.js';
 import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
 
 /*

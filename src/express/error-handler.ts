@@ -9,10 +9,11 @@ import {
 } from '../errors.js';
 import { type Html, html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
+import { prefersHtml } from '../web/request.js';
+import { refuseWith } from '../web/response.js';
 import { contextOf, varyOn } from './context.js';
 import { isCallback, pathOption, redirectToLogin, withoutLoginPath } from './login.js';
 import { onceNext } from './middleware.js';
-import { loggedPath, prefersHtml, refuseWith } from './plain-http.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
@@ -30,7 +31,7 @@ export interface ErrorHandlerOptions {
    */
   redeemPath?: string | undefined;
   /**
-   * Logs an error of status 500 and above, in one line: the request's method and path (without the query), the status,
+   * Logs an error of status 500 and above, in one line: the request's method and the app's route (its pattern, because a path can contain a code), the status,
    * the code, the message for the operator, and the command that prints more. `error` is given only where it is no
    * {@link MarketgateError}: a session that cannot be written before a redirect. It can be async. Default
    * `console.error`, also when it fails; `false` for no log.
@@ -97,7 +98,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
   const render = functionOption(owner, 'render', given.render);
 
   const report = async (req: IncomingMessage, what: string, ...error: unknown[]): Promise<void> => {
-    const line = `marketgate: ${req.method} ${loggedPath(req)} ${what}`.replace(/\s+/g, ' ');
+    const line = `marketgate: ${req.method} ${routeOf(req)} ${what}`.replace(/\s+/g, ' ');
     try {
       await (log ?? console.error)(line, ...error);
     } catch {
@@ -151,6 +152,12 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
     const fail = onceNext(req, res, next);
     respond(error, req, res).catch((failure: unknown) => fail(asError(failure)));
   };
+}
+
+/** The route as the app has written it: a path can contain a purchase code. */
+function routeOf(req: IncomingMessage): string {
+  const path: unknown = (req as { route?: { path?: unknown } }).route?.path;
+  return path === undefined ? '(no route)' : String(path);
 }
 
 const errorPage = ({ title, detail, status }: Problem, next: Html): string =>

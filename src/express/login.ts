@@ -21,11 +21,12 @@ import {
   type TokenStore,
   tokenNameFor,
 } from '../stores/token-store.js';
+import { isNavigation, pathnameOf, pathOf, withoutQuery } from '../web/request.js';
+import { noStore, redirect } from '../web/response.js';
+import { safeReturnTo, saveReturnTo } from '../web/return-to.js';
+import { idOfUser, isLoggedIn } from '../web/user.js';
 import { keepPrivate, type Middleware } from './context.js';
 import { type Call, middleware } from './middleware.js';
-import { isNavigation, noStore, pathOf, redirect } from './plain-http.js';
-import { safeReturnTo, saveReturnTo } from './return-to.js';
-import { idOfUser, isLoggedIn } from './session.js';
 
 /**
  * Gives the `user_id` that the token of the logged-in user is stored under, or a promise of it. Where it gives nothing
@@ -144,7 +145,8 @@ export function loadUser(loginApi: UserSource, options: LoadUserOptions): Middle
 function tokenLoader(owner: string, options: LoadUserOptions) {
   const tokens = new GuardedTokenStore(checkTokenStore(owner, options.tokenStore));
   const ownUserId = functionOption(owner, 'userId', options.userId);
-  const userIdOf = idOfUser(ownUserId ?? ((req) => (req.user as { id?: string } | undefined)?.id));
+  const idOf: UserIdSource = ownUserId ?? ((req) => (req.user as { id?: string } | undefined)?.id);
+  const userIdOf = idOfUser(idOf);
   const tokenNameOf = tokenNameFor(textOption(owner, 'strategy', options.strategy ?? DEFAULT_NAME));
   return async (req: Request) => {
     const id = idText(owner, 'userId', await userIdOf(req));
@@ -218,7 +220,7 @@ export async function redirectToLogin(
   const { code } = isMarketgateError(error) ? error : {};
   const needsLogin = code === 'login_required' || code === 'access_token_expired';
   // On the login path itself, the redirect would loop.
-  const isLoginPath = pathOf(req).split('?')[0] === loginPath.split('?')[0];
+  const isLoginPath = pathnameOf(req) === withoutQuery(loginPath);
   if (!needsLogin || isLoginPath || isCallback(req) || !isNavigation(req)) return false;
   await saveReturnTo(req, res);
   noStore(res);

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { asError, MarketgateError } from '../errors.js';
+import { handleThrown, refuseWith } from '../web/response.js';
 import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
-import { handleThrown, refuseWith } from './plain-http.js';
 
 /** What a middleware works with. `next` can be called once; later calls do nothing. */
 export interface Call {

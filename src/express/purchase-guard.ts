@@ -13,10 +13,11 @@ import {
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import type { MarketgateError } from '../errors.js';
 import { choiceOption, functionOption, knownOptions, textOption, wrongOption } from '../options.js';
+import { queryOf } from '../web/request.js';
+import { refuseWith } from '../web/response.js';
+import { idOfUser } from '../web/user.js';
 import { keepPrivate, type MarketplaceContext, type Middleware, varyOn } from './context.js';
 import { middleware, signalOf } from './middleware.js';
-import { hideCode, hideParameter, queryOf, refuseWith } from './plain-http.js';
-import { idOfUser } from './session.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions
@@ -159,7 +160,6 @@ function makeRequestCheck(
   }
   const checkRequest = async (req: Request, res: ServerResponse): Promise<CheckResult> => {
     const code = await source(req);
-    hideCode(req, code);
     return check(code, req, () => signalOf(res));
   };
   // A session usually says who holds the code.
@@ -242,13 +242,6 @@ export function fromBody(name = 'purchase_code'): CodeSource {
 /** Reads the code from the query. Not part of the default, because URLs are logged and shared. */
 export function fromQuery(name = 'purchase_code'): CodeSource {
   return fromField('fromQuery', name, queryOf);
-}
-
-/** Reads the code from a route parameter, which is in the URL as with {@link fromQuery}. */
-export function fromParams(name = 'purchase_code'): CodeSource {
-  const source = fromField('fromParams', name, (req) => req.params);
-  hideParameter(name);
-  return source;
 }
 
 /** Reads the code that the app has stored in its session. */

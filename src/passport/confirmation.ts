@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
-import { pathOf, requiredResponse } from '../express/plain-http.js';
 import { html, PAGE_POLICY, page, trusted } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
+import { pathnameOf } from '../web/request.js';
+import { requiredResponse } from '../web/response.js';
 import {
   isRandomId,
   type LoginState,
@@ -100,7 +101,7 @@ export function readConfirmation(query: Record<string, unknown>) {
 
 /** The path of the page: the callback without its auth_key, so that a reload shows the page again. */
 export function confirmationPath(req: Request, id: string): string {
-  const path = pathOf(req).replace(/\?.*/s, '').replace(/^\/+/, '/');
+  const path = pathnameOf(req).replace(/^\/+/, '/');
   return `${path}?${new URLSearchParams({ confirm: id })}`;
 }
 

@@ -1,19 +1,14 @@
 import { hash, randomBytes } from 'node:crypto';
-import { parseCookie } from 'cookie';
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
-import { openText, sealText } from '../cache/seal.js';
-import {
-  clearCookie,
-  cookieLine,
-  isSecure,
-  requiredResponse,
-  setCookie,
-} from '../express/plain-http.js';
-import { LOGIN_LIFETIME } from '../express/return-to.js';
-import { callSession, type Session, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
+import { openText, sealText } from '../seal.js';
 import type { GuardedTokenStore } from '../stores/token-store.js';
+import { clearCookie, cookieLine, cookieOf, setCookie } from '../web/cookies.js';
+import { isSecure } from '../web/request.js';
+import { requiredResponse } from '../web/response.js';
+import { LOGIN_LIFETIME } from '../web/return-to.js';
+import { callSession, type Session, sessionOf } from '../web/session.js';
 
 /*
  * What one strategy keeps about a browser, between the start of a login and its end:
@@ -183,7 +178,7 @@ export function statesInCookie(secrets: readonly string[], scope: string): State
   const nameFor = (req: Request) => `${isSecure(req) ? '__Host-' : ''}marketgate.login.${scope}`;
   return {
     read(req) {
-      const sealed = parseCookie(req.headers.cookie ?? '')[nameFor(req)] ?? '';
+      const sealed = cookieOf(req, nameFor(req)) ?? '';
       return keys.map((key) => openText(key, scope, sealed)).find((text) => text !== undefined);
     },
     async write(req, state) {

@@ -3,19 +3,12 @@ import type { AuthenticateOptions } from 'passport';
 import { Strategy as OAuth2Strategy } from 'passport-oauth2';
 import type { GuessGate } from '../check/guess-gate.js';
 import { asError, isMarketgateError } from '../errors.js';
-import {
-  handleThrown,
-  isPrefetch,
-  noStore,
-  pathOf,
-  queryOf,
-  refuseWith,
-  responseOf,
-  trackResponses,
-} from '../express/plain-http.js';
-import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../express/return-to.js';
-import { canRegenerate, identityOf, isLoggedIn, sessionOf, withLogIn } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
+import { isPrefetch, pathnameOf, queryOf, withoutQuery } from '../web/request.js';
+import { handleThrown, noStore, refuseWith, responseOf, trackResponses } from '../web/response.js';
+import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../web/return-to.js';
+import { canRegenerate, sessionOf, withLogIn } from '../web/session.js';
+import { identityOf, isLoggedIn } from '../web/user.js';
 import {
   confirmationPath,
   isSentByAnotherSite,
@@ -270,7 +263,7 @@ async function start(request: StrategyRequest): Promise<Outcome> {
   const id = randomId();
   const wanted = safeReturnTo(options.returnTo) ?? readReturnTo(req);
   // A login that leads to itself would begin a second one, which then counts as begun here.
-  const isItself = wanted?.split('?')[0] === pathOf(req).split('?')[0];
+  const isItself = wanted !== undefined && withoutQuery(wanted) === pathnameOf(req);
   const to = isItself ? undefined : wanted;
   const foreign = isStartedElsewhere(req) || undefined;
   const attempt: LoginAttempt = { id, at: setup.clock(), to, foreign, who };

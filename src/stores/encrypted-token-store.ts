@@ -1,8 +1,8 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { openText, sealText } from '../cache/seal.js';
 import { reportUnreadable } from '../diagnostics.js';
 import type { AccessToken } from '../model/access-token.js';
 import { knownOptions, wrongOption } from '../options.js';
+import { openText, sealText } from '../seal.js';
 import { decodeToken, encodeToken } from './row-token-store.js';
 import { checkTokenStore, type TokenStore } from './token-store.js';
 

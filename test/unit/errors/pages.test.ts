@@ -39,9 +39,9 @@ it('there is a page for every code, and no other', () => {
 describe.each(codes)('the page of %s', (code) => {
   const page = read(code);
   const { status, title, detail } = ERROR_CODES[code];
-  const appThat = (error: Error, log: (line: string) => void = () => {}) =>
+  const appThat = (error: Error, log: (line: string) => void = () => {}, path = '/') =>
     express()
-      .use((_req, _res, next) => next(error))
+      .get(path, (_req, _res, next) => next(error))
       .use(errorHandler({ log }));
   const app = appThat(new MarketgateError(code, 'x'));
 
@@ -60,7 +60,7 @@ describe.each(codes)('the page of %s', (code) => {
     const error = new MarketgateError(code, message);
     if (status >= 500) {
       const lines: string[] = [];
-      await request(appThat(error, (line) => lines.push(line))).get(path);
+      await request(appThat(error, (line) => lines.push(line), path)).get(path);
       expect([shown]).toEqual(lines);
     } else {
       const [, seconds] = /retryAfter: (\d+)/.exec(shown) ?? [];

@@ -1,12 +1,4 @@
-import {
-  type CodeSource,
-  firstOf,
-  fromBody,
-  fromHeader,
-  fromParams,
-  fromQuery,
-  fromSession,
-} from 'marketgate';
+import { type CodeSource, firstOf, fromBody, fromHeader, fromQuery, fromSession } from 'marketgate';
 import { expect, it, vi } from 'vitest';
 import { hearWarnings } from '../../support/warnings.js';
 
@@ -17,7 +9,6 @@ it.each<[string, () => CodeSource, object, found?: string]>([
   ['the body', () => fromBody(), { body: { purchase_code: 'c' } }, 'c'],
   ['a field of the body', () => fromBody('code'), { body: { code: 'c' } }, 'c'],
   ['the query', () => fromQuery(), { query: { purchase_code: 'c' } }, 'c'],
-  ['the parameters of the route', () => fromParams(), { params: { purchase_code: 'c' } }, 'c'],
   ['the session', () => fromSession(), { session: { purchase_code: 'c' } }, 'c'],
   ['a body that no parser has read', () => fromBody(), { headers: {} }],
   ['a body of null', () => fromBody(), { body: null }],

@@ -3,7 +3,6 @@ import {
   errorHandler,
   firstOf,
   fromHeader,
-  fromParams,
   fromQuery,
   type GuessLimit,
   type LoadPurchaseOptions,
@@ -92,7 +91,7 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
   });
 
   it.each<[string, RequirePurchaseOptions['code'], (app: Express, code: string) => request.Test]>([
-    ['the route', fromParams('id'), (app, code) => request(app).get(`/guarded/${code}`)],
+    ['the route', (req) => req.params.id, (app, code) => request(app).get(`/guarded/${code}`)],
     ['an async function', async (req) => req.headers.x, (app, x) => ask(app).set({ x })],
     [
       'a form',

@@ -133,7 +133,7 @@ it.each<[owner: string, option: string, says: string, ...wrong: unknown[]]>([
   [MS, 'loginAttempts', 'cookieSecret', 'cookie', null],
   [MS, 'loginAttempts.secret', UNKNOWN, 'x'],
   [MS, 'loginAttempts.cookieSecret', 'a secret', undefined, []],
-  ...['fromHeader', 'fromBody', 'fromQuery', 'fromParams', 'fromSession'].map(
+  ...['fromHeader', 'fromBody', 'fromQuery', 'fromSession'].map(
     (source): [string, string, string, unknown] => [source, 'name', 'string', ''],
   ),
 ])('%s: a wrong option "%s" is a TypeError that names it and says %j', async (...row) => {

@@ -1,6 +1,6 @@
 import { loadUser, MemoryTokenStore, requireAccessToken } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
-import { saveReturnTo } from '../../../src/express/return-to.js';
+import { saveReturnTo } from '../../../src/web/return-to.js';
 import { fakeResponse, runMiddleware } from '../../support/fake-response.js';
 import {
   confirmationOf,

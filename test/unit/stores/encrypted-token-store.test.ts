@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { type AccessToken, EncryptedTokenStore, MemoryTokenStore } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { sealText } from '../../../src/cache/seal.js';
+import { sealText } from '../../../src/seal.js';
 import { hear } from '../../support/hear.js';
 import { HOUR, NOW, PlainStore, SECRET, tokenOf } from './support.js';
 

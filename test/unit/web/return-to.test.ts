@@ -1,6 +1,6 @@
 import { parseSetCookie } from 'cookie';
 import { describe, expect, it, vi } from 'vitest';
-import { returnTo, safeReturnTo, saveReturnTo } from '../../../src/express/return-to.js';
+import { returnTo, safeReturnTo, saveReturnTo } from '../../../src/web/return-to.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { type OpenLogin, openLogin } from '../../support/strategy-harness.js';
 

@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { parseCookie } from 'cookie';
 import type { Request } from 'express';
-import { clearCookie, pathOf, responseOf, setCookie } from './plain-http.js';
-import { callSession, isLoggedIn, sessionOf } from './session.js';
+import { clearCookie, cookieOf, setCookie } from './cookies.js';
+import { pathOf } from './request.js';
+import { responseOf } from './response.js';
+import { callSession, sessionOf } from './session.js';
+import { isLoggedIn } from './user.js';
 
 /** How long a visitor can take to log in, in milliseconds. */
 export const LOGIN_LIFETIME = 10 * 60_000;
@@ -73,12 +75,10 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
   await callSession(session, 'save');
 }
 
-const cookieOf = (req: IncomingMessage) => parseCookie(String(req.headers.cookie))[COOKIE];
-
 /** The saved page. It stays saved, because a login can fail and start again. */
 export function readReturnTo(req: IncomingMessage): string | undefined {
   const session = sessionOf(req);
-  return safeReturnTo(session === undefined ? cookieOf(req) : session[KEY]);
+  return safeReturnTo(session === undefined ? cookieOf(req, COOKIE) : session[KEY]);
 }
 
 /** Removes the saved page. */
@@ -86,7 +86,7 @@ export async function dropReturnTo(req: IncomingMessage): Promise<void> {
   const session = sessionOf(req);
   if (session === undefined) {
     const res = responseOf(req as Request);
-    if (cookieOf(req) !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
+    if (cookieOf(req, COOKIE) !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
   } else if (KEY in session) {
     delete session[KEY];
     // Some sessions (iron-session) are saved only by a call.

@@ -1,11 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
-import {
-  isNavigation,
-  prefersHtml,
-  requiredResponse,
-  trackResponses,
-} from '../../../src/express/plain-http.js';
+import { isNavigation, prefersHtml } from '../../../src/web/request.js';
+import { requiredResponse, trackResponses } from '../../../src/web/response.js';
 import { listen } from '../../support/listen.js';
 
 const asRequest = (fields: object) => fields as IncomingMessage & never;
@@ -27,6 +23,8 @@ it.each<[object, string, boolean]>([
   [{ ...PAGE, 'sec-fetch-mode': 'cors', 'user-agent': 'node' }, 'GET', true],
   [{ ...PAGE, 'x-requested-with': 'XMLHttpRequest' }, 'GET', false],
   [{ ...PAGE, purpose: 'prefetch' }, 'GET', false],
+  [{ ...PAGE, 'x-sec-purpose': 'prefetch' }, 'GET', false],
+  [{ ...PAGE, 'next-router-prefetch': '1' }, 'GET', false],
   [{}, 'GET', false],
 ])('%o with %s is a navigation: %s', (headers, method, expected) => {
   expect(isNavigation(asRequest({ headers, method }))).toBe(expected);

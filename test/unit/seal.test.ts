@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Seal } from '../../../src/cache/seal.js';
+import { Seal } from '../../src/seal.js';
 
 const sealer = new Seal('a secret', 'https://market.example');
 const others = [new Seal('other', 'https://market.example'), new Seal('a secret', 'another shop')];

@@ -1,0 +1,46 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseCookie, stringifySetCookie } from 'cookie';
+import { isSecure } from './request.js';
+
+/** A cookie that the browser has sent. */
+export const cookieOf = (req: IncomingMessage, name: string): string | undefined =>
+  parseCookie(req.headers.cookie ?? '')[name];
+
+/**
+ * The line that sets a cookie which scripts cannot read. The browser sends it when another site links here, but not
+ * with requests that another site's page makes.
+ *
+ * @param lifetime in milliseconds.
+ */
+export const cookieLine = (
+  req: IncomingMessage,
+  name: string,
+  value: string,
+  lifetime: number,
+): string =>
+  stringifySetCookie({
+    name,
+    value,
+    maxAge: Math.floor(lifetime / 1000),
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: isSecure(req),
+    path: '/',
+  });
+
+/** Sets a cookie as {@link cookieLine} has it, in place of one of this name that the response sets already. */
+export function setCookie(
+  req: IncomingMessage,
+  res: ServerResponse,
+  name: string,
+  value: string,
+  lifetime: number,
+): void {
+  const others = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
+  const cookie = cookieLine(req, name, value, lifetime);
+  res.setHeader('Set-Cookie', [...others.filter((other) => !other.startsWith(`${name}=`)), cookie]);
+}
+
+/** Deletes a cookie that {@link setCookie} has set. */
+export const clearCookie = (req: IncomingMessage, res: ServerResponse, name: string): void =>
+  setCookie(req, res, name, '', 0);

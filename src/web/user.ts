@@ -1,0 +1,32 @@
+/** Whether somebody is logged in: passport sets `req.user`. */
+export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unknown }).user);
+
+/** Where users usually have what tells them apart. */
+const ID_NAMES = ['id', '_id', 'sub', 'userId', 'username', 'email'] as const;
+
+/** A text that is the same for the same user of the app, at each request. */
+export function identityOf(user: unknown): string {
+  const fields = Object(user) as Record<string, unknown>;
+  for (const name of ID_NAMES) {
+    const id = fields[name];
+    // Some databases have objects with a text of their own for ids.
+    const text = id === undefined || id === null ? '' : String(id);
+    if (text !== '' && !text.startsWith('[object ')) return `${name} ${text}`;
+  }
+  return JSON.stringify(user);
+}
+
+/**
+ * Makes an app's function that reads the user's id, as in `(req) => req.user.id`, give nothing where nobody is logged
+ * in, and it throws a TypeError. Any other error is passed on, such as one of a database.
+ */
+export const idOfUser =
+  <R extends object, T>(idOf: (req: R) => T | Promise<T>) =>
+  async (req: R): Promise<T | undefined> => {
+    try {
+      return await idOf(req);
+    } catch (error) {
+      if (error instanceof TypeError && !isLoggedIn(req)) return undefined;
+      throw error;
+    }
+  };
