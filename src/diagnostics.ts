@@ -1,4 +1,5 @@
-import { channel } from 'node:diagnostics_channel';
+import { channel, subscribe } from 'node:diagnostics_channel';
+import { debuglog } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { MarketgateErrorCode } from './errors.js';
 
@@ -62,6 +63,8 @@ export interface GuardMessage {
   readonly allowed: boolean;
   /** The code of the refusal or the error; absent when the purchase is valid. */
   readonly code?: MarketgateErrorCode;
+  /** The message of the refusal or the error. */
+  readonly reason?: string;
   /** The HTTP method of the request. */
   readonly method?: string;
   /** The route as the app has written it, as in `/downloads/:id`; absent for a guard that is not in a route. */
@@ -179,4 +182,48 @@ export function warnOnce(code: WarningCode, what = ''): void {
     type: 'MarketgateWarning',
     code,
   });
+}
+
+const LOGIN_WORDS: Readonly<Record<LoginMessage['outcome'], string>> = {
+  redirect: 'the browser was sent on',
+  ask: 'the visitor is asked whether to continue',
+  success: 'the user is logged in',
+  pass: 'no login: a logged-in browser opened the callback again',
+  fail: 'failed',
+  error: 'ended with an error',
+};
+const SOURCE_WORDS: Readonly<Record<LookupMessage['source'], string>> = {
+  cache: 'from the cache',
+  stale: 'from the cache; it is stale, and refreshed behind this request',
+  shared: 'from the shared cache',
+  service: 'from the marketplace',
+  'stale-if-error': 'from the cache; it is stale, and the marketplace could not be asked',
+};
+
+/** What a message of each channel says, in one line. */
+const LINES = {
+  request: ({ method, endpoint, attempt, code, aborted, durationMs }: RequestMessage) =>
+    `${method} ${endpoint}${attempt > 0 ? `, retry ${attempt}` : ''}: ${aborted ? 'aborted' : (code ?? 'answered')} after ${Math.round(durationMs)} ms`,
+  lookup: ({ what, source, outcome, code }: LookupMessage) =>
+    outcome === 'failed'
+      ? `${what}: no answer, ${code ?? 'an error'}`
+      : `${what}: ${outcome} answer ${SOURCE_WORDS[source]}`,
+  guard: ({ allowed, code, method, route, reason }: GuardMessage) =>
+    `${[method, route].filter(Boolean).join(' ') || 'guard'}: ${allowed ? 'let in' : 'refused'}${code ? `, ${code}` : ''}${because(reason)}`,
+  login: ({ outcome, code, reason }: LoginMessage) =>
+    `login: ${LOGIN_WORDS[outcome]}${code ? `, ${code}` : ''}${because(reason)}`,
+  drift: ({ endpoint, kind, path, expected }: DriftMessage | StoreDriftMessage) =>
+    `${endpoint}: ${path} is ${kind}, expected ${expected}`,
+};
+
+const because = (reason: string | undefined): string => (reason ? `: ${reason}` : '');
+
+// A process can load several copies of the package, which publish on the same channels: one of them prints.
+const PRINTED = Symbol.for('marketgate.printed');
+const log = debuglog('marketgate');
+if (log.enabled && !(PRINTED in globalThis)) {
+  Object.assign(globalThis, { [PRINTED]: true });
+  for (const [name, lineOf] of Object.entries(LINES)) {
+    subscribe(`marketgate:${name}`, (message) => log('%s', lineOf(message as never)));
+  }
 }

@@ -96,7 +96,7 @@ function report({ method, route }: Request, allowed: boolean, reason?: Marketgat
   const message: GuardMessage = {
     allowed,
     method,
-    ...(reason && { code: reason.code }),
+    ...(reason && { code: reason.code, reason: reason.message }),
     ...(typeof path === 'string' && { route: path }),
   };
   guardChannel.publish(message);

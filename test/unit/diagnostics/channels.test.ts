@@ -56,9 +56,9 @@ it('marketgate:guard reports each decision, its reason, and the route without wh
   sandbox.faults.errorRate = 1;
   await ask('/', code('extended'));
   await ask('/open/7', code('extended'));
-  const seen = { method: 'GET', route: '/' };
+  const seen = { method: 'GET', route: '/', reason: expect.any(String) };
   expect(messages).toEqual([
-    { ...seen, allowed: true },
+    { method: 'GET', route: '/', allowed: true },
     { ...seen, allowed: false, code: 'purchase_required' },
     { ...seen, allowed: false, code: 'purchase_code_invalid' },
     { ...seen, allowed: false, code: 'purchase_item_mismatch' },
