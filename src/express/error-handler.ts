@@ -142,7 +142,8 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
       await render(problem, req as Request, res as Response);
     } else {
       res.setHeader('Content-Type', 'text/html; charset=utf-8');
-      res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; form-action 'self'`);
+      // No `form-action`: browsers apply it to the redirects after a form, too, and those can lead to the marketplace's login.
+      res.setHeader('Content-Security-Policy', PAGE_POLICY);
       res.end(errorPage(problem, nextStep(problem, req, loginPath, redeemPath)));
     }
   };

@@ -12,7 +12,15 @@ const blocks = PAGES.flatMap((page) =>
 );
 
 /** Output and data, which are not run. */
-const SHOWN: ReadonlySet<string> = new Set(['text', 'json', 'dockerfile', 'yaml', 'python', 'php']);
+const SHOWN: ReadonlySet<string> = new Set([
+  'text',
+  'json',
+  'dockerfile',
+  'yaml',
+  'python',
+  'php',
+  'sql',
+]);
 
 describe('the code blocks of the documentation', () => {
   it('are programs, commands, data or output', () => {

@@ -251,6 +251,69 @@ export const GUIDE_CHECKS: Checks = {
       expect(running.sandbox.requests).toHaveLength(asked);
     },
   },
+  'examples/guides/questions.md: signed.js': {
+    options: { env: { FILES_SECRET: 'not-so-secret' } },
+    async check(running) {
+      await expectGuard(running, '/downloads/1042', 302);
+      const customer = { 'x-purchase-code': running.code('supported') };
+      const { headers } = await running.get('/downloads/1042', customer);
+      const address = headers.get('location') ?? '';
+      expect(address).not.toContain(customer['x-purchase-code']);
+      expect(await statusOf(running.get(address))).toBe(200);
+      const until = /until=(\d+)/.exec(address)?.[1] ?? '';
+      for (const changed of [
+        address.replace('1042', '1046'),
+        address.replace(until, `${Number(until) + 1}`),
+        address.replace(/&signature=.*/, ''),
+        `${address}&signature=x`,
+        '/files/1042.zip',
+      ]) {
+        expect(await statusOf(running.get(changed))).toBe(403);
+      }
+    },
+  },
+  'examples/guides/spa.md: api.js': {
+    options: { env: { FRONT_END: 'http://front-end.example' } },
+    async check(running) {
+      const origin = { origin: 'http://front-end.example' };
+      const at = await running.origin();
+      const preflight = await fetch(`${at}/downloads/1042`, {
+        method: 'OPTIONS',
+        headers: {
+          ...origin,
+          'access-control-request-method': 'GET',
+          'access-control-request-headers': 'x-purchase-code',
+        },
+      });
+      expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([
+        204,
+        'x-purchase-code',
+      ]);
+      const refused = await running.get('/downloads/1042', origin);
+      expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([
+        402,
+        origin.origin,
+      ]);
+      const evil = await running.get('/downloads/1042', { origin: 'https://evil.example' });
+      expect(evil.headers.get('access-control-allow-origin')).not.toBe('https://evil.example');
+      expect(await statusOf(running.get('/me', origin))).toBe(401);
+      const file = running.file.replace('api.js', 'front-end.js');
+      const { check, download } = await import(file);
+      const code = running.code('supported');
+      expect(await check(code, at)).toEqual({ verdict: 'valid' });
+      expect(await check(WRONG, at)).toEqual({
+        verdict: 'invalid',
+        reason: 'purchase_code_invalid',
+      });
+      expect(await download(code, at)).toEqual({ file: 'Fjord Light' });
+      await expect(download(WRONG, at)).rejects.toMatchObject({ code: 'purchase_code_invalid' });
+      const browser = new Browser();
+      const callback = await browser.logInUpToCallback(`${at}/login`);
+      expect((await browser.get(callback)).headers.get('location')).toBe(
+        'http://front-end.example',
+      );
+    },
+  },
   'examples/guides/receipts.md: make-keys.js': async (running) =>
     expect(await running.printed()).toMatch(
       /^RECEIPT_KEY='\{.*"d":.*\}'\n-----BEGIN PUBLIC KEY-----/,
