@@ -298,14 +298,15 @@ export class Cache<T extends object> {
     lookup.ending.throwIfAborted();
     const key = spelling.toLowerCase();
     const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
-    const time = orders.begin(found !== undefined);
+    const asked = orders.next();
     const at = clock();
     const epoch = sharedTier?.epoch ?? Number.NaN;
     const elapsed = performance.now() - lookup.begunAt;
     lookup.source = 'service';
-    lookup.order = time.order;
+    lookup.order = asked;
     const value = await request(spelling, { signal: lookup.ending, hadPositive, elapsed });
-    const order = value === null ? orders.ofNegative(time) : time.order;
+    // A negative one counts wherever it can have been requested later.
+    const order = value === null ? asked + (found?.lag ?? 0) : asked;
     const later = this.#positive.peek(key);
     if (later !== undefined && later.order > order) {
       return this.#mustAsk(later) ? undefined : later;

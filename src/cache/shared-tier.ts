@@ -10,7 +10,7 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
 /*
  * How the processes of a fleet share answers, on one page.
  *
- * **Order.** Each request has an order: its time by the shared cache's own clock (orders.ts). An answer counts only as
+ * **Order.** Each request has an order (orders.ts), which goes on from the shared cache's own clock. An answer counts only as
  * long as no negative one with a later order is known.
  *
  * **Row.** Under the HMAC of its subject ("purchase x"), a sealed answer with its order. It is written only over a lower
@@ -21,7 +21,7 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
  * **Tombstone.** A negative answer about a code that had a positive one keeps the row for as long as the positive one
  * could have been served. Other negative answers live for `invalidTtl`, so strangers cannot fill the shared cache.
  *
- * **Message.** A subject and an order. Whoever receives it forgets what it has up to there, and remembers the order, so
+ * **Message.** A subject and an order. Whoever receives it forgets what it has requested until then, and remembers that, so
  * that an older positive answer cannot return from a request in flight, or from a row that could not be replaced. Every
  * negative answer about a code is published, because the row with a positive one can have been evicted. Items, lists and
  * accounts open no door: they have no tombstones and no messages.
@@ -34,15 +34,17 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
  * every lookup asks the shared cache.
  *
  * **Unsent.** A tombstone that could not be stored or published waits in a bounded queue for a timer, or the connection.
- * If the queue overflows, everything is invalidated instead. The latest tombstones are sent again with a new connection,
- * because a failover can have lost them.
+ * Until it is sent, no row about its subject is believed here. It takes its order when it is sent, after the row was read:
+ * whatever was requested until then is asked about once more, also where the code has become valid again. If the queue
+ * overflows, everything is invalidated instead. The latest tombstones that were stored are sent again with a new
+ * connection, because a failover can have lost them; they keep their order.
  *
  * | fault | what answers it |
  * |---|---|
  * | the shared cache is gone, frozen or lies | short deadlines, and a rest after some failures (shared-cache.ts); the queue |
  * | it is full or read-only | the message, and the orders that are remembered; the queue |
  * | it restarts empty, or evicts a row | the epoch; messages and the orders that are remembered |
- * | another server takes over, with an older row or an earlier clock | orders that are remembered; tombstones are sent again; an order is never below one that was seen |
+ * | another server takes over, with an older row or an earlier clock | orders that are remembered, and are never behind one that was seen; tombstones are sent again |
  * | a connection is lost; a process is killed while others wait for its answer | the epoch; the lock expires |
  */
 
@@ -86,12 +88,22 @@ interface SealedContent extends Content {
   readonly at: number;
 }
 
+/** What is published. */
+interface Message {
+  readonly subject: string;
+  readonly order: number;
+  /** Whether it was published before, so that answers that were requested since are not meant. */
+  readonly isStored: boolean;
+}
+
 /** What the shared tier has about a subject. */
 export interface Found {
   /** The epoch in which it was asked: messages that are missed from then on can be about what is requested next. */
   readonly epoch: number;
   /** The time by the shared cache's clock, in microseconds. */
   readonly now: number;
+  /** For how long it was read, in microseconds: orders can be behind that clock by so much. */
+  readonly lag: number;
   /** Whether the row is a positive answer or a tombstone of one. */
   readonly hadPositive: boolean;
   /** The answer of the row, with its age in milliseconds. Absent: there is none, or it does not count. */
@@ -115,8 +127,9 @@ export class SharedTier {
    * others by this at most. In milliseconds.
    */
   readonly longestWait: number;
-  /** The orders of the tombstones that are to be sent, by subject. */
-  readonly #waiting = new Map<string, number>();
+  /** The tombstones that are to be sent, by subject. One that was stored before keeps its order. */
+  readonly #waiting = new Map<string, { readonly order?: number }>();
+  /** The orders of the latest tombstones that were stored. */
   readonly #stored = new LRUCache<string, number>({ max: MAX_STORED });
   #isRetrying = false;
   #seal: Seal | undefined;
@@ -164,18 +177,22 @@ export class SharedTier {
     const isAllKnown = this.#allReadIn === epoch || (await this.#readAll(seal));
     const row = isAllKnown ? await this.#readRow(seal, subject) : undefined;
     if (row === undefined) return undefined;
-    const { now, order, content } = row;
+    const { now, lag, order, content } = row;
     const { orders } = this.options;
+    // It can be a positive answer from before the negative one that was not sent yet.
+    if (this.#isUnsent(subject) || this.#isUnsent(ALL)) {
+      return { epoch, now, lag, hadPositive: true };
+    }
     if (content === undefined || orders.isInvalid(ALL, order)) {
-      return { epoch, now, hadPositive: false };
+      return { epoch, now, lag, hadPositive: false };
     }
     const isNegative = content.value === null;
     const hadPositive = !isNegative || content.isTombstone === true;
+    const found = { epoch, now, lag, hadPositive };
     const age = (now - content.at) / 1000;
     // A negative answer is read at any age, and a positive one not against a later negative one.
     const isUsable = isNegative || (age >= 0 && !orders.isInvalid(subject, order));
-    if (!isUsable) return { epoch, now, hadPositive };
-    return { epoch, now, hadPositive, answer: { ...content, order, age: Math.max(age, 0) } };
+    return isUsable ? { ...found, answer: { ...content, order, age: Math.max(age, 0) } } : found;
   }
 
   /** Shares an answer that opens no door: by its ttl alone. */
@@ -194,25 +211,21 @@ export class SharedTier {
     const isNegative = content.value === null;
     if (found === undefined) {
       // A positive answer cannot be excluded.
-      if (isNegative) this.#sendLater(subject, order);
+      if (isNegative) this.#sendLater(subject);
       return false;
     }
     const row = { ...content, at: found.now };
     if (!isNegative) return (await this.#write(subject, order, row, this.#life)) === false;
-    const { isWritten, isSent } = await this.#send(subject, order, row);
-    if (content.isTombstone && !isSent) this.#sendLater(subject, order);
-    return isWritten === false;
+    const isSent = await this.#send(subject, order, row);
+    if (content.isTombstone && isSent === undefined) this.#sendLater(subject);
+    return isSent === false;
   }
 
   /** Invalidates a subject, or {@link ALL}, in every process, also in one that starts later. Rejects as `KeyApi.invalidate` does. */
   async invalidate(subject: string): Promise<void> {
-    const seal = await this.#currentSeal();
-    const isAllKnown = await this.#readAll(seal);
-    // Its row can have a later order than the clock gives now, where another server has taken over.
-    const isReady = isAllKnown && (await this.#readRow(seal, subject)) !== undefined;
-    const order = this.options.orders.invalidate(subject);
-    if (isReady && (await this.#sendTombstone(subject, order))) return;
-    this.#sendLater(subject, order);
+    this.options.orders.invalidate(subject);
+    if (await this.#sendTombstone(subject)) return;
+    this.#sendLater(subject);
     throw new MarketgateError(
       'store_unavailable',
       'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
@@ -263,7 +276,9 @@ export class SharedTier {
     // What waits is sent now, and not when the shared cache has rested. That also reads the clock, which can be another
     // server's.
     this.#store.wake();
-    for (const [subject, order] of this.#stored.entries()) raise(this.#waiting, subject, order);
+    for (const [subject, order] of this.#stored.entries()) {
+      if (!this.#waiting.has(subject)) this.#waiting.set(subject, { order });
+    }
     void this.#sendWaiting();
   }
 
@@ -275,8 +290,13 @@ export class SharedTier {
       this.epoch = ++this.#epochs;
       return;
     }
-    const { subject, order } = JSON.parse(opened) as { subject: string; order: number };
-    this.options.orders.invalidate(subject, order);
+    const { subject, order, isStored } = JSON.parse(opened) as Message;
+    const { orders } = this.options;
+    orders.see(order);
+    // One of this process itself is known. Otherwise, all that was requested here until now is invalid, because the orders of
+    // this process can be ahead of those of the other one.
+    const isUpToOrder = isStored || orders.isInvalid(subject, order);
+    orders.invalidate(subject, isUpToOrder ? order : undefined);
   }
 
   /** Reads up to which order everything is invalid, and the clock, which orders need. @returns whether both are known. */
@@ -298,11 +318,12 @@ export class SharedTier {
     if (row === undefined) return undefined;
     const { value, order, now } = row;
     const { orders } = this.options;
-    orders.noteTime(now, sentAt);
+    orders.see(now);
+    const lag = Math.ceil((performance.now() - sentAt) * 1000);
     const text = value === undefined ? undefined : seal.open(`${name} ${order}`, value);
     if (text !== undefined) {
-      orders.noteOrder(order);
-      return { now, order, content: JSON.parse(text) as SealedContent };
+      orders.see(order);
+      return { now, lag, order, content: JSON.parse(text) as SealedContent };
     }
     if (value !== undefined) {
       const expected = 'a value sealed by this fleet, of this version';
@@ -310,7 +331,7 @@ export class SharedTier {
       // Nobody could replace it by a lower order. Otherwise the next answer does.
       if (order > now) await this.#store.call((store) => store.delete(name));
     }
-    return { now, order, content: undefined };
+    return { now, lag, order, content: undefined };
   }
 
   /** Stores a row. `false`: one of the same or a later order is there; `undefined`: it could not be stored. */
@@ -332,35 +353,56 @@ export class SharedTier {
     return typeof isWritten === 'boolean' ? isWritten : undefined;
   }
 
-  /** Stores and publishes a negative answer. */
-  async #send(subject: string, order: number, content: SealedContent) {
+  /**
+   * Stores a negative answer, and publishes it. `false`: one of the same or a later order is there; `undefined`: it could
+   * not be stored or not be published.
+   */
+  async #send(
+    subject: string,
+    order: number,
+    content: SealedContent,
+    isStored = false,
+  ): Promise<boolean | undefined> {
     const seal = this.#seal as Seal;
-    const message = seal.tag + seal.seal(MESSAGE, JSON.stringify({ subject, order }));
-    const publish = async (store: SharedCache) => {
-      await store.publish(message);
-      return true;
-    };
     const life = content.isTombstone ? this.#life : this.options.limits.invalidTtl;
-    const [isWritten, isPublished] = await Promise.all([
-      this.#write(subject, order, content, life),
-      this.#store.call(publish),
-    ]);
-    const isSent = isWritten !== undefined && isPublished === true;
-    if (isSent && content.isTombstone) raise(this.#stored, subject, order);
-    return { isWritten, isSent };
+    const isWritten = await this.#write(subject, order, content, life);
+    if (isWritten === false) return false;
+    const message: Message = { subject, order, isStored };
+    const sealed = seal.tag + seal.seal(MESSAGE, JSON.stringify(message));
+    const isPublished = await this.#store.call(async (store) => {
+      await store.publish(sealed);
+      return true;
+    });
+    if (isWritten !== true || isPublished !== true) return undefined;
+    if (content.isTombstone) this.#stored.set(subject, order);
+    return true;
   }
 
-  async #sendTombstone(subject: string, given: number): Promise<boolean> {
-    const order = this.options.orders.converted(given);
-    const content = { at: order, isTombstone: true, spelling: '', value: null };
-    return (await this.#send(subject, order, content)).isSent;
+  /**
+   * Sends what invalidates a subject. Unless it was stored before, it takes its order now that the row was read: it is later
+   * than whatever can have been requested before. `undefined`: the shared cache cannot be read.
+   */
+  async #sendTombstone(subject: string, stored?: number): Promise<boolean | undefined> {
+    const seal = await this.#currentSeal();
+    const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
+    if (row === undefined) return undefined;
+    const order = stored ?? this.options.orders.invalidate(subject);
+    const content = { at: row.now, isTombstone: true, spelling: '', value: null };
+    const isSent = await this.#send(subject, order, content, stored !== undefined);
+    // What was stored before gives way to a later answer.
+    return isSent ?? (isSent === false && stored !== undefined);
   }
 
-  #sendLater(subject: string, order: number): void {
-    raise(this.#waiting, subject, order);
+  #isUnsent(subject: string): boolean {
+    const waiting = this.#waiting.get(subject);
+    return waiting !== undefined && waiting.order === undefined;
+  }
+
+  #sendLater(subject: string): void {
+    this.#waiting.set(subject, {});
     if (this.#waiting.size > MAX_WAITING) {
       this.#waiting.clear();
-      this.#waiting.set(ALL, this.options.orders.now());
+      this.#waiting.set(ALL, {});
     }
     this.#retry();
   }
@@ -375,24 +417,12 @@ export class SharedTier {
   }
 
   async #sendWaiting(): Promise<void> {
-    const isReady = async () => this.#readAll(await this.#currentSeal());
-    let canSend = await isReady();
-    for (const [subject, order] of [...this.#waiting]) {
-      if (!canSend) break;
-      if (await this.#sendTombstone(subject, order)) {
-        if (this.#waiting.get(subject) === order) this.#waiting.delete(subject);
-        // A shared cache that stores nothing still publishes.
-      } else canSend = await isReady();
+    for (const [subject, tombstone] of [...this.#waiting]) {
+      const isSent = await this.#sendTombstone(subject, tombstone.order);
+      if (isSent === undefined) break;
+      // Unless it waits again meanwhile.
+      if (isSent && this.#waiting.get(subject) === tombstone) this.#waiting.delete(subject);
     }
     if (this.#waiting.size > 0) this.#retry();
   }
-}
-
-/** Notes an order, unless a later one is noted. */
-function raise(
-  orders: Pick<Map<string, number>, 'get'> & { set(subject: string, order: number): unknown },
-  subject: string,
-  order: number,
-): void {
-  orders.set(subject, Math.max(order, orders.get(subject) ?? order));
 }

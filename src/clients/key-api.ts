@@ -206,8 +206,8 @@ export class KeyApi {
     const plain = code === undefined ? undefined : plainCode(code);
     const subject = plain === undefined ? ALL : this.#caches?.purchase.subject(plain);
     if (subject === undefined) return;
-    this.#orders.invalidate(subject);
-    await this.#sharedTier?.invalidate(subject);
+    if (this.#sharedTier) await this.#sharedTier.invalidate(subject);
+    else this.#orders.invalidate(subject);
   }
 
   /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { isMarketgateError, KeyApi } from 'marketgate';
-import { vi } from 'vitest';
+import { beforeEach, onTestFinished, vi } from 'vitest';
 import { settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json, page, type Reply, ServiceInMemory } from '../../support/service-in-memory.js';
@@ -15,6 +15,9 @@ import { fuzz } from './support/fuzz.js';
  * - A process that has got a negative answer serves no positive answer that was requested before it. With one fault at a
  *   time, no process does once the fault is over.
  * - In an outage of the service, the last positive answer serves until `staleIfError`, and no answer serves longer.
+ * - Where the order is in doubt, the negative answer wins: one that could not be sent at once is sent when the fault is
+ *   over, and until then a positive answer can have been requested. It is asked about once more, and need not serve in an
+ *   outage.
  */
 
 const TTL = 5 * MINUTE;
@@ -112,6 +115,9 @@ class Fleet {
   replicated = [...this.shared.rows];
   /** By code: up to which request any process has refused. */
   readonly lastRefused = none();
+  /** By code: whether a negative answer waits for the end of a fault, and up to which request one has waited. */
+  readonly isInDoubt = CODES.map(() => false);
+  readonly doubtedUpTo = none();
   readonly processes = SKEWS.map(
     (_, n): Process => ({ ...this.start(n), asked: none(), refused: none(), served: none() }),
   );
@@ -133,7 +139,8 @@ class Fleet {
       dispatcher: new ServiceInMemory((request) =>
         this.reply(this.processes[n] as Process, request.parameter('purchase_code')),
       ),
-      cache: { shared: link },
+      // A large one takes long to make.
+      cache: { shared: link, max: 20, maxInvalid: 20 },
     });
     return { link, keyApi };
   }
@@ -166,6 +173,7 @@ class Fleet {
 
   /** A process has heard that answers up to a request are invalid. */
   refuse(process: Process, index: number, upTo: number): void {
+    if (this.faults.some(({ what }) => isLinkFault(what))) this.isInDoubt[index] = true;
     raise(this.lastRefused, index, upTo);
     raise(process.refused, index, upTo);
   }
@@ -230,32 +238,42 @@ class Fleet {
     await this.tellAll();
   }
 
+  /** What breaks a promise, and where. */
+  broken({ process, code: index, fresh }: Lookup, what: string): Error {
+    const { link } = process;
+    const state = [fresh && 'fresh', link.fault, this.isOut && 'outage'].filter(Boolean);
+    const who = `process ${this.processes.indexOf(process)} (${state.join(', ') || 'connected'})`;
+    return new Error(`${who}, code ${index}: ${what}`);
+  }
+
   /** @throws if the answer breaks a promise. @param isLate - whether much can have happened since the lookup began. */
-  check({ process, code: index, fresh, after, askedBefore, end }: Lookup, isLate: boolean): void {
-    if (end === undefined) throw new Error('a lookup that never ends');
+  check(lookup: Lookup, isLate: boolean): void {
+    const { process, code: index, fresh, after, askedBefore, end } = lookup;
+    const broken = (what: string) => this.broken(lookup, what);
+    if (end === undefined) throw broken('the lookup never ends');
     const hasAsked = (process.asked[index] as number) > askedBefore;
     const last = process.served[index] as number;
     const ageOf = (number: number): number => this.now - (this.requests[number]?.at ?? 0);
-    const isDue = last > (this.lastRefused[index] as number) && !fresh && !isLate;
+    const isCertain = !this.isInDoubt[index] && last > (this.doubtedUpTo[index] as number);
+    const isDue = isCertain && last > (this.lastRefused[index] as number) && !fresh && !isLate;
     const mustServe = this.maxFaults === 1 && isDue && ageOf(last) < STALE_IF_ERROR - this.slack;
     if ('error' in end) {
-      if (!isMarketgateError(end.error) || (!this.isOut && !isLate)) throw end.error;
-      if (mustServe) throw new Error(`answer ${last} does not serve in an outage`);
+      if (!isMarketgateError(end.error) || (!this.isOut && !isLate)) throw broken(`${end.error}`);
+      if (mustServe) throw broken(`answer ${last} does not serve in an outage`);
       return;
     }
     if (end.value === null) {
       const isYes = this.isSold[index] && !this.isOut && hasAsked && !isLate;
-      if (isYes) throw new Error('a no of a service that said yes');
-      if (mustServe && this.isOut) throw new Error(`a no in an outage, although ${last} is valid`);
+      if (isYes) throw broken('a no of a service that said yes');
+      if (mustServe && this.isOut) throw broken(`a no in an outage, although ${last} is valid`);
       return;
     }
     const number = Number((end.value as typeof purchase).item.version);
     const longest = (this.isOut || isLate ? STALE_IF_ERROR : TTL + HOUR) + this.slack;
-    if (ageOf(number) >= longest) throw new Error(`answer ${number} is ${ageOf(number)} ms old`);
+    if (ageOf(number) >= longest) throw broken(`answer ${number} is ${ageOf(number)} ms old`);
     // Nobody could know of that positive answer, so the negative one was shared for `invalidTtl` only.
     const isUnknown = this.isOut && this.requests[number]?.isApart;
-    if (number <= after && !isUnknown)
-      throw new Error(`answer ${number} is not later than ${after}`);
+    if (number <= after && !isUnknown) throw broken(`answer ${number} is not later than ${after}`);
     process.served[index] = number;
   }
 
@@ -310,6 +328,10 @@ class Fleet {
     // A clock that is behind stays so.
     this.faults = this.faults.filter(({ what }) => what === 'behind');
     await this.tellAll();
+    for (const index of CODES.keys()) {
+      if (this.isInDoubt[index]) this.doubtedUpTo[index] = this.requests.length - 1;
+      this.isInDoubt[index] = false;
+    }
     this.replicated = [...this.shared.rows];
   }
 
@@ -346,6 +368,14 @@ class Fleet {
 const isApartFrom = ({ link }: Process): boolean => link.fault === 'cut' || link.fault === 'frozen';
 
 moveTimeByHand();
+beforeEach(() => {
+  // Nobody looks at the stacks of errors that faults cause, and they take a third of the time.
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  onTestFinished(() => {
+    Error.stackTraceLimit = limit;
+  });
+});
 
 for (const [title, maxFaults] of [
   ['a fleet keeps its promises with one fault at a time', 1],
@@ -363,7 +393,12 @@ for (const [title, maxFaults] of [
       });
       try {
         for (const { keyApi } of fleet.processes) await keyApi.getAccount();
-        for (const each of [...steps, { do: 'answer' } as const]) await fleet.do(each);
+        for (const [n, step] of [...steps, { do: 'answer' } as const].entries()) {
+          await fleet.do(step).catch((error: Error) => {
+            error.message = `step ${n} ${JSON.stringify(step)}: ${error.message}`;
+            throw error;
+          });
+        }
       } finally {
         await fleet.close();
       }
