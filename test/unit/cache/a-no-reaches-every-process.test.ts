@@ -121,6 +121,18 @@ it.each([
   },
 );
 
+it('a negative answer from before the shared cache has answered for the first time holds until it is sent', async () => {
+  const { service, join, joinTwo, refund, expectNone } = fleet();
+  await joinTwo();
+  const late = join();
+  late.link.break('frozen');
+  await refund(late);
+  late.link.mend();
+  // No timer has run.
+  service.later(FORGOTTEN);
+  await expectNone(late);
+});
+
 describe('of two requests in two processes, the later one counts, although it is answered first', () => {
   it.each<[string, 'positive' | 'negative', 'positive' | 'negative', Fault?]>([
     ['a negative one whose message arrives', 'positive', 'negative'],
@@ -198,6 +210,33 @@ describe('what could not be stored or published', () => {
     one.link.mend();
     await pass(5 * SECOND + 200);
     await expectNone(other);
+  });
+
+  it('counts as given when it is sent, also where an earlier one about the same code was stored', async () => {
+    const { service, joinTwo, refund, expectNone, pass } = fleet();
+    const [one, other] = await joinTwo();
+    await refund(one);
+    await pass(SECOND);
+    service.says = 'positive';
+    for (const each of [one, other]) await each.validatePurchase(CODE, { fresh: true });
+    one.link.break('cut');
+    await refund(one);
+    one.link.mend();
+    await pass(5 * SECOND);
+    await expectNone(other);
+  });
+
+  it('before a positive one keeps its order when it is sent again: the later one still counts', async () => {
+    const { service, joinTwo, join, refund, reconnect, expectSold, pass } = fleet();
+    const [one, other] = await joinTwo();
+    await refund(one);
+    await pass(SECOND);
+    service.says = 'positive';
+    await other.validatePurchase(CODE, { fresh: true });
+    reconnect();
+    await pass(FORGOTTEN);
+    service.says = 'outage';
+    await expectSold(one, other, join());
   });
 
   it('is sent again to a server that takes over with an older row', async () => {
