@@ -1,3 +1,10 @@
+/**
+ * Clients, strategy, middleware, stores in memory, errors and types.
+ *
+ * @group API
+ * @module marketgate
+ */
+
 export type { CallOptions } from './cache/cache.js';
 export type { CacheOptions } from './cache/options.js';
 export type { SharedCache, SharedRow } from './cache/shared-cache.js';

@@ -1,3 +1,10 @@
+/**
+ * The whole marketplace service, for development and tests.
+ *
+ * @group API
+ * @module marketgate/sandbox
+ */
+
 export type { SandboxClock } from './clock.js';
 export type { SandboxOptions } from './context.js';
 export type {

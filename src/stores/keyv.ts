@@ -1,3 +1,10 @@
+/**
+ * Access tokens in any database that Keyv knows.
+ *
+ * @group API
+ * @module marketgate/keyv
+ */
+
 import { NoAnswer } from '../deadline.js';
 import { knownOptions, shapedOption } from '../options.js';
 import { RowTokenStore, type RowTokenStoreOptions } from './row-token-store.js';

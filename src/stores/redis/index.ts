@@ -1,3 +1,10 @@
+/**
+ * Answers, failed attempts, tokens and holders in Redis or Valkey, with a client of redis, ioredis or iovalkey.
+ *
+ * @group API
+ * @module marketgate/redis
+ */
+
 export type { IoRedisClient, NodeRedisClient, RedisClient } from './clients.js';
 export type { RedisStoreOptions } from './connection.js';
 export { RedisCache, type RedisCacheOptions } from './redis-cache.js';

@@ -27,6 +27,14 @@ it.each([...PAGES, CONTRIBUTING])('the links of %s lead somewhere', (path) => {
   expect(dead).toEqual([]);
 });
 
+it('the last section of the README, from which the site has its menu, names every guide', () => {
+  const [, last = ''] = readPage('README.md').split('## Where the rest is');
+  const guides = PAGES.filter((page) => page.startsWith('examples/guides/'));
+  // Of the repository alone.
+  const missing = guides.filter((page) => !last.includes(`(${page})`) && !/capacity/.test(page));
+  expect(missing).toEqual([]);
+});
+
 it('the notes for contributors name files, folders and scripts that exist', () => {
   const page = readPage(CONTRIBUTING);
   const { scripts } = JSON.parse(readPage('package.json')) as { scripts: object };
