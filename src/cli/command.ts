@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util';
-import { CommandError, table } from './io.js';
+import { CommandError, type Io, nearest, table } from './io.js';
 
 /** A flag of a command. */
 export interface Flag {
@@ -39,7 +39,7 @@ export async function runCommand(
   name: string,
   commands: Commands,
   args: readonly string[],
-  print: (text: string) => void,
+  io: Io,
 ): Promise<unknown> {
   const command = commands[name] as Command;
   const options: ParseArgsConfig['options'] = { help: { type: 'boolean', short: 'h' } };
@@ -47,7 +47,7 @@ export async function runCommand(
     options[flag] = { type: value === undefined ? 'boolean' : 'string', multiple: isList };
   }
   const { values, positionals } = parse(name, args, options);
-  if ('help' in values) return print(helpOf(name, commands));
+  if ('help' in values) return io.out(helpOf(name, commands, io.columns));
   const { takes = '' } = command;
   const least = takes.match(/<[^>]+>/g)?.length ?? 0;
   const most = takes.includes('...')
@@ -65,12 +65,15 @@ function parse(name: string, args: readonly string[], options: ParseArgsConfig['
   } catch (error) {
     // Without what was given: that can be a secret.
     const [message = ''] = (error as Error).message.split(/\. |\n/);
-    throw new CommandError(`${name}: ${message}; see "marketgate ${name} --help"`);
+    const [, unknown] = /^Unknown option '--([\w-]+)'/.exec(message) ?? [];
+    const found = unknown && nearest(unknown, Object.keys(options ?? {}));
+    const advice = found ? `did you mean --${found}?` : `see "marketgate ${name} --help"`;
+    throw new CommandError(`${name}: ${message}; ${advice}`);
   }
 }
 
 /** The help of a command with its flags and the commands below it; that of `marketgate` itself for no name. */
-export function helpOf(name: string, commands: Commands): string {
+export function helpOf(name: string, commands: Commands, columns?: number): string {
   const depth = name === '' ? 1 : 2;
   const below = Object.entries(commands).filter(([each]) => {
     const words = each.split(' ');
@@ -83,7 +86,7 @@ export function helpOf(name: string, commands: Commands): string {
   ]);
   const usage = ['marketgate', name, takes, rows.length > 0 && '[flags]'].filter(Boolean).join(' ');
   const list = (title: string, entries: string[][]) =>
-    entries.length > 0 && `${styleText('bold', title)}\n${table(entries)}`;
+    entries.length > 0 && `${styleText('bold', title)}\n${table(entries, columns)}`;
   return [
     `${styleText('bold', 'Usage')}  ${usage}${name === '' ? ' COMMAND' : ''}`,
     about,

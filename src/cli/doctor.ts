@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { KeyApi } from '../clients/key-api.js';
 import { LoginApi } from '../clients/login-api.js';
 import { isMarketgateError } from '../errors.js';
-import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
+import { SANDBOX_HEADER } from '../sandbox/actions.js';
 import { tryRedis } from '../stores/redis/try-redis.js';
 import { CommandError, type Io, printable, printableJson } from './io.js';
 import { problemOf } from './running-sandbox.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
-import { CommandError, table } from './io.js';
+import { CommandError, nearest, table, wrap } from './io.js';
 
 /** Where the pages are: from the built files, and from this one. */
 const FOLDERS = ['../src/errors/pages/', '../errors/pages/'];
@@ -16,31 +16,43 @@ const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
 
 /**
  * `marketgate explain [CODE]`: gives the page that the `help` of an error or a warning names, as plain text.
- * @throws CommandError that lists the codes, when the given one does not exist.
+ * @throws CommandError that names the nearest code, when the given one does not exist.
  */
-export function explain(code: string | undefined): string {
+export function explain(given: string | undefined, columns?: number): string {
+  const codes = Object.keys(KINDS);
+  if (given === undefined) {
+    const rows = codes.map((code) => [code, KINDS[code] ?? '', summaryOf(pageOf(code))]);
+    return `${table(rows, columns)}\n\nnpx marketgate explain CODE prints the page of one.`;
+  }
+  const byLowerCase = new Map(codes.map((code) => [code.toLowerCase(), code]));
+  const code = byLowerCase.get(given.toLowerCase());
   if (code === undefined) {
-    const rows = Object.entries(KINDS).map(([name, kind]) => [name, kind, summaryOf(pageOf(name))]);
-    return `${table(rows)}\n\nnpx marketgate explain CODE prints the page of one.`;
+    const found = byLowerCase.get(nearest(given.toLowerCase(), [...byLowerCase.keys()]) ?? '');
+    const advice = found ? `did you mean ${found}?` : '"marketgate explain" lists all';
+    throw new CommandError(`explain: there is no code of this name; ${advice}`);
   }
-  if (!Object.hasOwn(KINDS, code)) {
-    const codes = Object.keys(KINDS).join('\n  ');
-    throw new CommandError(`explain: there is no code of this name. The codes are\n  ${codes}`);
-  }
-  return textOf(pageOf(code)).trimEnd();
+  return textOf(pageOf(code), columns).trimEnd();
 }
 
-/** Markdown as plain text, with code indented. The pages have titles, lists, code and no links. */
-const textOf = (markdown: string): string =>
+/** Markdown as plain text, with code indented. The pages have titles, paragraphs, lists, code and no links. */
+const textOf = (markdown: string, columns?: number): string =>
   markdown
     .split(/^```.*\n/m)
     .map((part, index) =>
-      index % 2 === 1
-        ? part.replace(/^(?=.)/gm, '  ')
-        : part
-            .replace(/^#+ (.+)$/gm, (_, title: string) => styleText('bold', title))
-            .replace(/\*\*|`/g, ''),
+      index % 2 === 1 ? part.replace(/^(?=.)/gm, '  ') : proseOf(part, columns),
     )
+    .join('');
+
+const proseOf = (markdown: string, columns?: number): string =>
+  markdown
+    .replace(/\*\*|`/g, '')
+    .split(/(\n\n+|\n(?=[-#] |\d+\. ))/)
+    .map((part) => {
+      if (part.startsWith('#')) return styleText('bold', part.replace(/^#+ /, ''));
+      if (columns === undefined || part.trim() === '') return part;
+      const [end] = /\n?$/.exec(part) ?? [''];
+      return wrap(part.trimEnd(), columns, /^(- |\d+\. )/.test(part) ? '  ' : '') + end;
+    })
     .join('');
 
 /** The first sentence of a page's first section. */

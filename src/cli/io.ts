@@ -9,6 +9,8 @@ export interface Io {
   err(text: string): void;
   /** Reads stdin to its end. */
   read(): Promise<string>;
+  /** How wide the terminal is; without one, lines are not broken. */
+  readonly columns?: number | undefined;
 }
 
 /** What the commands use of their process. */
@@ -25,6 +27,9 @@ export const processIo: Io = {
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
   read: () => text(process.stdin),
+  get columns() {
+    return process.stdout.columns;
+  },
 };
 
 /** A command cannot do what was asked, or a check failed. The message is for the user, and holds no secret. */
@@ -39,24 +44,55 @@ export class CommandError extends Error {
   }
 }
 
-/** Reads the file that a flag names. An error is without its content, which can hold secrets. */
+/** Reads the file that a flag names: UTF-8, whatever wrote it. An error is without its content, which can hold secrets. */
 export function readFile<T>(flag: string, path: string, parse: (text: string) => T): T {
+  const refuse = (problem: string) => new CommandError(`${flag}: ${path} ${problem}`);
+  let bytes: Buffer;
   try {
-    return parse(readFileSync(path, 'utf8'));
+    bytes = readFileSync(path);
   } catch (error) {
-    const { code, name } = error as NodeJS.ErrnoException;
-    throw new CommandError(`${flag}: ${path} cannot be read (${code ?? name})`);
+    throw refuse(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  // Windows PowerShell writes UTF-16, which Node's own --env-file does not read either. No text has a NUL.
+  if (bytes.includes(0)) throw refuse('is UTF-16, or no text; save it as UTF-8');
+  try {
+    // A byte order mark is left out.
+    return parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    const { name } = error as Error;
+    throw refuse(name === 'SyntaxError' ? 'is not JSON' : 'is not UTF-8; save it as UTF-8');
   }
 }
 
-/** Aligns the columns of some rows of plain text. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widthOf = (column: number): number =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  const lines = rows.map((row) =>
-    row.map((cell, column) => printable(cell).padEnd(widthOf(column))),
+/** Breaks the lines of a paragraph at blanks, so that they fit. Those after the first begin with `indent`. */
+export function wrap(paragraph: string, columns = Number.POSITIVE_INFINITY, indent = ''): string {
+  let line = '';
+  const lines: string[] = [];
+  for (const word of paragraph.split(/\s+/)) {
+    if (line.trim() !== '' && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = indent + word;
+    } else line += line === '' ? word : ` ${word}`;
+  }
+  return [...lines, line].join('\n');
+}
+
+/** Aligns the columns of some rows of plain text; the last one is broken to fit the terminal. */
+export function table(rows: readonly (readonly string[])[], columns?: number): string {
+  const shown = rows.map((row) => row.map(printable));
+  const widths = (shown[0] ?? []).map((_, column) =>
+    Math.max(...shown.map((row) => row[column]?.length ?? 0)),
   );
-  return lines.map((cells) => cells.join('  ').trimEnd()).join('\n');
+  const lines = shown.map((row) => {
+    const last = row.length - 1;
+    const head = row.slice(0, last).map((cell, column) => `${cell.padEnd(widths[column] ?? 0)}  `);
+    const start = head.join('').length;
+    // Where there is no room beside them, a terminal breaks lines better.
+    const width = columns !== undefined && columns - start >= 24 ? columns - start : undefined;
+    const text = wrap(row[last] ?? '', width).replaceAll('\n', `\n${' '.repeat(start)}`);
+    return (head.join('') + text).trimEnd();
+  });
+  return lines.join('\n');
 }
 
 /** Replaces control characters, with which text from elsewhere could move a terminal's cursor. */
@@ -70,3 +106,24 @@ export const printableJson = (value: unknown): string =>
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
       .join(''),
   );
+
+/** The name that was probably meant: one that differs from what was typed by a letter or two. */
+export function nearest(typed: string, names: readonly string[]): string | undefined {
+  const distances = names.map((name) => [distance(typed, name), name] as const);
+  const [best] = distances.sort(([a], [b]) => a - b);
+  return best && best[0] <= Math.ceil(typed.length / 3) ? best[1] : undefined;
+}
+
+/** How many letters must be changed, added or taken out to make one word of another. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1];
+    for (const [j, wanted] of [...other].entries()) {
+      const change = (row[j] ?? 0) + (letter === wanted ? 0 : 1);
+      next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

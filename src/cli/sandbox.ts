@@ -3,17 +3,17 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { parseEnv, styleText } from 'node:util';
 import { isLoopback } from '../http/client-options.js';
 import type { Sandbox } from '../sandbox/index.js';
-import { changeSwitches } from '../sandbox/switches.js';
+import { changeSwitches, readSwitches } from '../sandbox/switches.js';
 import type { Commands } from './command.js';
 import { CommandError, type Io, printable, type RunOptions, readFile, table } from './io.js';
-import { DEFAULT_URL, readSwitches, SELF } from './running-sandbox.js';
+import { DEFAULT_URL, SELF } from './running-sandbox.js';
 import { VARIABLES } from './settings.js';
 
 const DEFAULT_REDIRECT = 'http://localhost:3000/callback';
 
 const MORE = `Examples:
   marketgate sandbox --save-env .env
-  marketgate sandbox --dialect nulls,localised=de --fault latency=300
+  marketgate sandbox --dialect nulls,localised=de --fault latency=300ms
   marketgate sandbox set errorRate=1 hang@/api/items/all   while it runs, in another terminal
   marketgate sandbox set faults.rateLimit=5                both groups have a switch of this name
   marketgate sandbox renew CODE                            so do all commands that are listed above
@@ -126,7 +126,7 @@ ${values.map(([name, value]) => `${name}=${value}`).join('\n')}
 ${styleText('dim', `\nLogins lead back to ${sandbox.redirectUrl}`)}
 
 ${styleText('bold', 'Codes to try')}
-${table(codes)}`);
+${table(codes, io.columns)}`);
   if (envFile !== undefined) saveEnv(envFile, values, io);
 
   const url = envFile !== undefined || baseUrl === DEFAULT_URL ? '' : ` --url ${baseUrl}`;
@@ -155,16 +155,30 @@ ${styleText('dim', '\nRequests are printed here as they come in. Ctrl+C ends it.
   }
 }
 
-/** Appends the variables that the file does not set. Changes no line of it. */
+/** A variable in the quotes that it needs, if any. */
+function lineOf(name: string, value: string): string {
+  const lines = ['', "'", '"', '`'].map((quote) => `${name}=${quote}${value}${quote}`);
+  return lines.find((line) => parseEnv(line)[name] === value) ?? `${name}=${value}`;
+}
+
+/**
+ * Appends the variables that the file does not set. Changes no line of it.
+ * @throws CommandError where the file is no text in UTF-8, or its end is no place to add to.
+ */
 function saveEnv(path: string, values: readonly (readonly [string, string])[], io: Io): void {
   const text = existsSync(path) ? readFile('--save-env', path, String) : '';
   const present = parseEnv(text);
   const wanted = [...values, ['SESSION_SECRET', randomBytes(32).toString('hex')] as const];
   const added = wanted.filter(([name]) => !present[name]);
-  const gap = text === '' || text.endsWith('\n') ? '' : '\n';
-  const lines = added.map(([name, value]) => `${name}=${value}\n`).join('');
+  const end = text.includes('\r\n') ? '\r\n' : '\n';
+  const gap = text === '' || text.endsWith('\n') ? '' : end;
+  const lines = gap + added.map((each) => lineOf(...each) + end).join('');
+  // A quote that is open at the end would take in what follows.
+  const after: Record<string, string | undefined> = parseEnv(text + lines);
+  if (Object.entries({ ...present, ...Object.fromEntries(added) }).some(([n, v]) => after[n] !== v))
+    throw new CommandError(`--save-env: ${path} cannot be added to: is a quote open at its end?`);
   try {
-    appendFileSync(path, gap + lines, { mode: 0o600 });
+    if (added.length > 0) appendFileSync(path, lines, { mode: 0o600 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CommandError(`--save-env: ${path} cannot be written (${code})`);

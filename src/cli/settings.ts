@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { MAX_TIMER_DELAY } from '../deadline.js';
+import { readDuration } from '../sandbox/clock.js';
 import { CommandError, type RunOptions, readFile } from './io.js';
 
 /** The environment variable of each setting; the examples use the same names. */
@@ -50,10 +51,9 @@ export type SettingFlags = { readonly allowInsecure?: boolean } & {
  * @throws CommandError that names the flag.
  */
 export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptions): Settings {
-  const { timeout = 10_000, allowInsecure = false, env, ...given } = flags;
-  if (!Number.isInteger(Number(timeout)) || Number(timeout) < 1) {
-    throw new CommandError('--timeout must be a whole number of milliseconds');
-  }
+  const { timeout: limit = '10s', allowInsecure = false, env, ...given } = flags;
+  const timeout = readDuration(limit) ?? Number(limit || Number.NaN);
+  if (!(timeout >= 1)) throw new CommandError('--timeout must be a duration, as in 10s or 500ms');
   const dotEnv = join(cwd, '.env');
   const file = env ?? (existsSync(dotEnv) ? dotEnv : undefined);
   const fromFile = file === undefined ? {} : readFile('--env', file, parseEnv);
@@ -64,7 +64,7 @@ export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptio
   return {
     ...Object.fromEntries(settings.filter(([, value]) => value)),
     allowInsecure,
-    timeout: Math.min(Number(timeout), MAX_TIMER_DELAY),
+    timeout: Math.min(Math.round(timeout), MAX_TIMER_DELAY),
     isProduction: (environment.NODE_ENV || fromFile.NODE_ENV) === 'production',
     file,
   };

@@ -1,10 +1,16 @@
 import * as z from 'zod/mini';
-import { DAY } from './clock.js';
+import { DAY, readDuration } from './clock.js';
 import type { SandboxContext } from './context.js';
-import { examine, findOrThrow, firstCredentials } from './data/sandbox-data.js';
+import { examine, findOrThrow, type SandboxCode } from './data/sandbox-data.js';
 import { parseOrThrow, RECORDS } from './data/schema.js';
-import { callbackUrl } from './login-api/oauth.js';
-import { changeSwitches, switchValues } from './switches.js';
+import { acceptLogin } from './login-api/callback.js';
+import { changeSwitches, readSwitches, switchesSaid, switchValues } from './switches.js';
+
+/** Where the JSON API of a sandbox is. */
+export const API = '/sandbox/api';
+
+/** On every answer, so that the command line knows a sandbox. In lower case. */
+export const SANDBOX_HEADER = 'x-marketgate-sandbox';
 
 /** Something that the console, the JSON API and the command line do to a sandbox that runs. */
 export interface Action {
@@ -15,7 +21,13 @@ export interface Action {
   /** Whether it only reads, so that the API also takes it as a GET. */
   readonly isReading: boolean;
   /** @throws TypeError that names what is wrong with the fields. */
-  readonly run: (context: SandboxContext, given: unknown) => unknown;
+  readonly run: (context: SandboxContext, given: unknown) => object;
+  /** What people read of a result. Without it they get the result, which only some of those that read have. */
+  readonly says?: (result: never) => string;
+  /** The field of the result that a script wants. */
+  readonly value?: string;
+  /** How a command gives its fields, where that is not `field=value`. */
+  readonly list?: { readonly takes: string; readonly read: (given: readonly string[]) => object };
 }
 
 type Shape = Readonly<Record<string, z.ZodMiniType>>;
@@ -35,70 +47,90 @@ function typed(shape: Shape, given: unknown): unknown {
   return Object.fromEntries(Object.entries(given).map(read));
 }
 
-function action<S extends Shape>(
+/** An action on these fields. */
+function action<S extends Shape, R extends object>(
   about: string,
   shape: S,
-  run: (context: SandboxContext, given: z.infer<z.ZodMiniObject<S>>) => unknown,
-  isReading = false,
+  run: (context: SandboxContext, given: z.infer<z.ZodMiniObject<S>>) => R,
+  more: { readonly says?: (result: R) => string } & Partial<Omit<Action, 'says'>> = {},
 ): Action {
   const fields = Object.entries(shape).map(([name, type]) =>
     type.safeParse(undefined).success ? `${name}?` : name,
   );
   const schema = z.strictObject(shape);
   return {
-    ...{ about, fields, isReading },
+    ...{ about, fields, isReading: false },
     run: (context, given) =>
       run(context, parseOrThrow(schema, typed(shape, given), 'fields') as never),
+    ...more,
   };
 }
 
-const reading = (about: string, run: (context: SandboxContext) => unknown): Action =>
-  action(about, {}, run, true);
-
-/** Does something to a purchase, and tells what its code is then. */
-const toPurchase = (about: string, change: (context: SandboxContext, code: string) => void) =>
-  action(about, { purchase_code: z.string() }, (context, { purchase_code }) => {
-    change(context, purchase_code);
-    return codeNow(context, purchase_code);
-  });
+/** When an app notices what became of a purchase. */
+const NOTICED =
+  'An app that has this code in its cache notices at the second visit once 5 minutes have passed, or at the first once 65 have (by the defaults of marketgate). Sooner: keyApi.invalidate(code) or the option fresh in the app, or a restart of an app without a shared cache.';
+const NOTICED_SOON = 'An app that was told no asks again after 30 seconds.';
 
 /** A code with what the service answers for it now. */
-const codeNow = ({ data, clock }: SandboxContext, code: string) =>
+const codeNow = ({ data, clock }: SandboxContext, code: string): SandboxCode =>
   examine(data, findOrThrow(data.purchases, 'purchase_code', code), clock.now()).code;
+
+const said = ({ item_name, item_id, description }: SandboxCode): string =>
+  `${item_name} (${item_id}): ${description}`;
+
+/** Does something to a purchase, and says what its code is then, and when an app notices. */
+const toPurchase = (
+  about: string,
+  change: (context: SandboxContext, code: string) => void,
+  noticed = NOTICED,
+): Action =>
+  action(
+    about,
+    { purchase_code: z.string() },
+    (context, { purchase_code }) => {
+      const code = purchase_code.trim();
+      change(context, code);
+      return codeNow(context, code);
+    },
+    { says: (code) => `${said(code)} ${noticed}` },
+  );
 
 /** The fields of a record that need not be given. */
 const optional = <S extends Shape>(fields: S) => z.partial(z.object(fields)).shape;
 
-const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY };
-const DURATION = /^(-?\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
+const isDuration = (value: number | string): boolean =>
+  typeof value === 'number' || readDuration(value) !== undefined;
 
 /** `90s`, `-1d`, or a number of milliseconds. */
-const duration = z.union([
-  z.number(),
-  z.string().check(z.regex(DURATION, 'expected a duration as in 90s, 1h or -1d')),
-]);
-
-function millisecondsOf(given: string | number): number {
-  const [, count, unit] = DURATION.exec(String(given)) ?? [];
-  return unit ? Number(count) * UNITS[unit as keyof typeof UNITS] : Number(given);
-}
+const duration = z
+  .union([z.number(), z.string()])
+  .check(z.refine(isDuration, 'expected a duration with its unit, as in 90s, 1h or -1d'));
 
 const { item_id, supported_until, ...sold } = RECORDS.purchases.shape;
 const { user_name, ...user } = RECORDS.users.shape;
 const { name: app_name, ...app } = RECORDS.apps.shape;
 const { name: item_name, ...item } = RECORDS.items.shape;
 
+const switches = { says: switchesSaid };
+
 /**
  * Every action, by its name: a form of the console, `POST /sandbox/api/NAME` and `marketgate sandbox NAME` are the same.
  * The JSON that they give has snake case names, as the service's has.
  */
 export const ACTIONS: Readonly<Record<string, Action>> = {
-  'accept-login': action(
-    'accept a login for a user: gives the callback URL with its auth_key',
-    { user_id: z.string(), app_id: z.optional(z.string()), state: z.optional(z.string()) },
-    (context, { user_id, app_id, state }) => ({
-      url: acceptLogin(context, user_id, app_id, state),
-    }),
+  codes: action(
+    'list all codes with what the service answers for them',
+    {},
+    ({ data, clock }) => data.purchases.map((each) => examine(data, each, clock.now()).code),
+    {
+      isReading: true,
+      says: (codes) =>
+        codes
+          .map(
+            (each) => `${each.code}  ${each.kind.padEnd(15)}  ${each.item_id}  ${each.description}`,
+          )
+          .join('\n'),
+    },
   ),
   'add-purchase': action(
     'sell an item: gives a new code; support is ahead, over or none',
@@ -116,6 +148,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
       });
       return codeNow(context, sale.purchase_code);
     },
+    { says: said, value: 'code' },
   ),
   renew: toPurchase('renew the support of a purchase for half a year', ({ data }, code) =>
     data.renewSupport(code),
@@ -124,38 +157,68 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     data.setSupportedUntil(code, clock.now() - 1000),
   ),
   refund: toPurchase('refund a purchase', ({ data }, code) => data.refundPurchase(code)),
-  unrefund: toPurchase('take a refund back', ({ data }, code) => data.unrefundPurchase(code)),
-  codes: reading('list all codes with what the service answers for them', ({ data, clock }) =>
-    data.purchases.map((each) => examine(data, each, clock.now()).code),
+  unrefund: toPurchase(
+    'take a refund back',
+    ({ data }, code) => data.unrefundPurchase(code),
+    NOTICED_SOON,
   ),
-  'add-user': action(
-    'add somebody who can log in',
-    { user_name, ...optional(user) },
-    ({ data }, fields) => data.addUser(fields),
-  ),
-  'add-app': action(
-    'register an app: gives its app_id and app_secret',
-    { name: app_name, ...optional(app) },
-    ({ data }, fields) => data.addApp(fields),
+  'accept-login': action(
+    'accept a login for a user: gives the callback URL with its auth_key',
+    { user_id: z.string(), app_id: z.optional(z.string()), state: z.optional(z.string()) },
+    (context, { user_id, app_id, state }) => ({
+      url: acceptLogin(context, user_id, app_id, state),
+    }),
+    {
+      says: () => 'Open it in the browser that began the login in the app, or with its cookies.',
+      value: 'url',
+    },
   ),
   'set-redirect': action(
     'set where the logins of an app lead back to; without a URL, nowhere',
     { app_id: z.string(), redirect_url: z.optional(z.string()) },
-    ({ data }, { app_id, redirect_url }) =>
-      data.setRedirectUrl(app_id, redirect_url?.trim() || undefined),
-  ),
-  'add-item': action(
-    'add an item to the catalogue',
-    { name: item_name, ...optional(item) },
-    ({ data }, fields) => data.addItem(fields),
+    ({ data }, { app_id, redirect_url }) => {
+      const url = redirect_url?.trim() || undefined;
+      data.setRedirectUrl(app_id, url);
+      return { name: findOrThrow(data.apps, 'app_id', app_id).name, redirect_url: url };
+    },
+    {
+      says: ({ name, redirect_url = 'nowhere' }) => `${name}: logins lead back to ${redirect_url}`,
+    },
   ),
   'rotate-key': action(
     'make a new api_key for a workspace: the old one is rejected',
     { workspace: z.string() },
     ({ data }, { workspace }) => ({ api_key: data.rotateApiKey(workspace) }),
+    {
+      says: () => 'The old api_key is rejected from now on. Give your app the new one.',
+      value: 'api_key',
+    },
+  ),
+  'add-user': action(
+    'add somebody who can log in',
+    { user_name, ...optional(user) },
+    ({ data }, fields) => data.addUser(fields),
+    {
+      says: ({ user_name, user_id }) => `${user_name} can log in, with the user_id ${user_id}`,
+      value: 'user_id',
+    },
+  ),
+  'add-app': action(
+    'register an app: gives its app_id and app_secret',
+    { name: app_name, ...optional(app) },
+    ({ data }, fields) => data.addApp(fields),
+    {
+      says: ({ name, app_id, app_secret }) => `${name}: app_id ${app_id}, app_secret ${app_secret}`,
+    },
+  ),
+  'add-item': action(
+    'add an item to the catalogue',
+    { name: item_name, ...optional(item) },
+    ({ data }, fields) => data.addItem(fields),
+    { says: ({ name, id }) => `${name} is item ${id}`, value: 'id' },
   ),
   clock: action(
-    'move the clock by a duration, as in advance=1h or advance=-30d, or to a time; reset=true sets it right; without any, read it',
+    'move the clock by a duration, as in advance=1h or advance=-30d, or to a time; reset=true resets it; without any, read it',
     {
       advance: z.optional(duration),
       set: z.optional(z.iso.datetime({ offset: true })),
@@ -164,11 +227,16 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     ({ clock }, { advance, set, reset }) => {
       if (reset) clock.reset();
       if (set !== undefined) clock.set(Date.parse(set));
-      if (advance !== undefined) clock.advance(millisecondsOf(advance));
+      if (advance !== undefined) clock.advance(Number(readDuration(`${advance}`) ?? advance));
       return { now: new Date(clock.now()).toISOString() };
     },
+    {
+      says: ({ now }) =>
+        `The sandbox’s clock shows ${now}. An app goes by its own, but for clients made with its clock.`,
+      value: 'now',
+    },
   ),
-  show: reading('tell which switches are on', switchValues),
+  show: action('tell which switches are on', {}, switchValues, { ...switches, isReading: true }),
   set: {
     about: 'set faults and differences of dialect',
     fields: ['switch=value'],
@@ -177,44 +245,39 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
       changeSwitches(context, changes);
       return switchValues(context);
     },
+    ...switches,
+    list: { takes: '<switch...>', read: readSwitches },
   },
   reset: action(
     'reset switches by name, or all of: faults, dialect, data, clock, requests; without names, all switches',
-    { names: z.optional(z.array(z.string())) },
+    { names: z.optional(z.union([z.string(), z.array(z.string())])) },
     (context, { names = ['faults', 'dialect'] }) => {
       const others: Record<string, () => void> = {
         data: () => context.data.reset(),
         clock: () => context.clock.reset(),
         requests: () => context.record.clear(),
       };
-      const switches = names.filter((name) => !Object.hasOwn(others, name));
-      changeSwitches(context, Object.fromEntries(switches.map((name) => [name, null])));
-      for (const name of names) others[name]?.();
+      const given = [names].flat();
+      const reset = given.filter((name) => !Object.hasOwn(others, name));
+      changeSwitches(context, Object.fromEntries(reset.map((name) => [name, null])));
+      for (const name of given) others[name]?.();
       return switchValues(context);
     },
+    {
+      ...switches,
+      list: { takes: '[name...]', read: (names) => (names.length > 0 ? { names } : {}) },
+    },
   ),
-  requests: reading('export the request log, with bodies, without secrets', ({ record }) =>
-    record.list(),
+  requests: action(
+    'export the request log, with bodies, without secrets',
+    {},
+    ({ record }) => record.list(),
+    { isReading: true },
   ),
-  export: reading('export the data, with their secrets, as --seed takes them', ({ seed }) => seed),
+  export: action(
+    'export the data, with their secrets, as --seed takes them',
+    {},
+    ({ seed }) => seed,
+    { isReading: true },
+  ),
 };
-
-/**
- * Where the browser goes after a login was accepted in a user's name.
- * @throws TypeError where there is no such user or app, or the app has no redirect URL.
- */
-export function acceptLogin(
-  context: SandboxContext,
-  userId: string,
-  appId = firstCredentials(context.data).appId,
-  state?: string,
-): string {
-  const app = findOrThrow(context.data.apps, 'app_id', appId);
-  findOrThrow(context.data.users, 'user_id', userId);
-  if (app.redirect_url === undefined) {
-    throw new TypeError(
-      'acceptLogin: the app has no redirect URL; register one with sandbox.data.setRedirectUrl(appId, url) or "marketgate sandbox set-redirect", or for the first app with the option redirectUrl',
-    );
-  }
-  return callbackUrl(context, app, userId, state);
-}

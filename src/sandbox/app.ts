@@ -2,13 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ErrorRequestHandler, Express } from 'express';
 import express from 'express';
-import { SANDBOX_HEADER } from './console/guard.js';
-import { apiRouter, consoleRouter } from './console/router.js';
+import { API, SANDBOX_HEADER } from './actions.js';
+import { CONSOLE } from './console/page.js';
+import { consoleRouter } from './console/router.js';
 import type { SandboxContext } from './context.js';
 import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
 import { loginApiRouter, sendLoginError } from './login-api/endpoints.js';
 import { mediaRouter } from './media.js';
-import { errorPage, homePage, itemPage, sendPage } from './pages.js';
+import { errorPage, itemPage, sendPage } from './pages.js';
 import { picture } from './pictures.js';
 import { interfaceOf, Refused } from './request.js';
 
@@ -35,8 +36,9 @@ const errors =
     const part = interfaceOf(req.path);
     if (part === 'key-api') return sendRefusal(context, res, status, message);
     if (part === 'login-api') return sendLoginError(context, res, status, message);
-    const isJson = /^\/(sandbox\/api|openapi\.json)/.test(req.path) || !req.accepts('html');
-    if (isJson) res.status(status).json({ message });
+    const isApi = req.path.startsWith(API) || req.path === '/openapi.json';
+    const isPage = req.accepts(isApi ? ['json', 'html'] : ['html', 'json']) === 'html';
+    if (!isPage) res.status(status).json({ message });
     else sendPage(res, errorPage(message, status));
   };
 
@@ -48,7 +50,8 @@ export function createApp(context: SandboxContext): Express {
     res.setHeader(SANDBOX_HEADER, 'true');
     next();
   });
-  // Every browser asks for it, so it is not recorded.
+  // Neither is recorded. Whoever opens the address of the sandbox wants to see what there is; browsers ask for the other.
+  app.get('/', (_req, res) => res.redirect(302, CONSOLE));
   app.get('/favicon.ico', (_req, res) => void res.type('svg').send(picture('', true)));
   // For whoever waits for the start: docker, CI, a test of another process.
   app.get('/health', (_req, res) => void res.json({ status: 'ok' }));
@@ -64,9 +67,7 @@ export function createApp(context: SandboxContext): Express {
   app.use(keyApiRouter(context));
   app.use(loginApiRouter(context));
   app.use(consoleRouter(context));
-  app.use(apiRouter(context));
   app.use(mediaRouter(context.data));
-  app.get('/', (_req, res) => sendPage(res, homePage(context.data.items)));
   app.get('/preview/:id', (req, res, next) => {
     const item = context.data.items.find(({ id }) => String(id) === req.params.id);
     if (item) sendPage(res, itemPage(item));

@@ -37,14 +37,7 @@ export function sendPage(res: Response, { title, content, status, formTarget }: 
 export const errorPage = (text: string, status: number): Page => ({
   status,
   title: 'That did not work',
-  content: html`<p>${text}</p><p><a href="/">To the start</a></p>`,
-});
-
-/** The home page: what this is, and the catalogue. */
-export const homePage = (items: readonly Readonly<SeedItem>[]): Page => ({
-  title: 'The marketplace service, on your machine',
-  content: html`<p>Both APIs of the service, with made-up accounts, items, purchases and users. Point your app here while you build it. Requests, keys, codes to try and faults are in the <a href="/sandbox/console">console</a>.</p>
-<ul>${items.map(({ id, name, deleted }) => !deleted && html`<li><a href="/preview/${id}">${name}</a> (${id})</li>`)}</ul>`,
+  content: html`<p>${text}</p><p><a href="/">To the console</a></p>`,
 });
 
 /** Where `demo_link` of an item leads. */

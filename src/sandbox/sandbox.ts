@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import type { Express } from 'express';
-import { acceptLogin } from './actions.js';
 import { createApp } from './app.js';
 import type { SandboxClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
@@ -13,6 +12,7 @@ import {
   type SandboxCode,
   type SandboxData,
 } from './data/sandbox-data.js';
+import { acceptLogin } from './login-api/callback.js';
 import type { SandboxRequest } from './record.js';
 import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './snapshot.js';
 import type { SandboxDialect, SandboxFaults } from './switches.js';

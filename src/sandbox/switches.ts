@@ -353,3 +353,40 @@ function locate(given: string, hasScope: boolean) {
   if (other) throw new TypeError(`${given}: there are two; say ${found.name} or ${other.name}`);
   return found;
 }
+
+/** The switches that are on, in one line. */
+export function switchesSaid(values: object): string {
+  const initial = new Map(SWITCHES.map(({ name, entry }) => [name, entry.initial ?? null]));
+  const on = Object.entries(values)
+    .filter(([name, value]) => initial.get(name.replace(/@.*/s, '')) !== value)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return on.length > 0 ? `On: ${on.join(', ')}` : 'No switch is on.';
+}
+
+/**
+ * Reads `name`, `name=value` and `group.name=value`. A name alone turns the switch on; a comma before a letter
+ * separates two.
+ * @param prefix is put ahead of the names that lack it.
+ */
+export function readSwitches(given: readonly string[] = [], prefix = ''): Record<string, unknown> {
+  const switches = given.flatMap((text) => text.split(/,(?=[a-z])/i));
+  return Object.fromEntries(
+    switches.map((text) => {
+      const [name = '', ...rest] = text.split('=');
+      return [
+        name.startsWith(prefix) ? name : prefix + name,
+        rest.length === 0 ? true : parseValue(rest.join('=')),
+      ];
+    }),
+  );
+}
+
+/** Reads `on`, `off`, JSON, or else plain text. */
+function parseValue(text: string): unknown {
+  if (text === 'on' || text === 'off') return text === 'on';
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

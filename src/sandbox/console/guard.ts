@@ -2,9 +2,6 @@ import { isIP } from 'node:net';
 import type { RequestHandler } from 'express';
 import { originOf, Refused } from '../request.js';
 
-/** On every answer, so that the command line knows a sandbox. In lower case. */
-export const SANDBOX_HEADER = 'x-marketgate-sandbox';
-
 /** The host of a `Host` header: no port, no brackets, lower case. */
 export function hostnameOf(host: string): string {
   const url = `http://${host}`;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Html, html, trusted } from '../../html.js';
+import { API } from '../actions.js';
 import { timestamp } from '../clock.js';
 import type { SandboxContext } from '../context.js';
 import { examine, firstCredentials, type SandboxData } from '../data/sandbox-data.js';
@@ -11,9 +12,9 @@ export const CONSOLE = '/sandbox/console';
 
 const STYLE = readFileSync(new URL('./browser/console.css', import.meta.url), 'utf8');
 
-const SECTIONS = ['Purchases', 'Requests', 'Credentials', 'Clock', 'Faults', 'Dialect'];
+const SECTIONS = ['Purchases', 'Credentials', 'Clock', 'Requests', 'Faults', 'Dialect'];
 
-/** The console: live requests, and what can be copied or changed while the sandbox runs. */
+/** The console: what sellers need first, then live requests, and the switches, folded. */
 export const consolePage = (context: SandboxContext, origin: string): Html => html`<!doctype html>
 <html lang="en">
 <head>
@@ -25,22 +26,22 @@ export const consolePage = (context: SandboxContext, origin: string): Html => ht
 <script src="${CONSOLE}/script.js" defer></script>
 </head>
 <body>
-<header><div class="bar"><h1>Console</h1>
+<header><div class="bar"><h1>Marketplace sandbox</h1>
 <noscript>Without JavaScript, this page does not stay up to date, and its switches do not act.</noscript>
 <p class="pill" id="live" role="status">Connecting</p></div>
 ${startBar(context, origin)}</header>
 <nav aria-label="On this page">${SECTIONS.map(
   (title) => html`<a href="#${title.toLowerCase()}">${title}</a>`,
 )}</nav>
-<main><div class="console"><div class="column">
+<main><div class="console">
 ${purchasesSection(context)}
-${requestsSection(context)}
-</div><div class="column">
-${credentialsSection(context, origin)}
+<div class="column">
+${credentialsSection(context)}
 ${clockSection(context)}
-${switchesSection('faults', 'What goes wrong, on the endpoints of both APIs; pages are spared.', context)}
 </div></div>
-${switchesSection('dialect', 'How deployments differ from the specification.', context)}
+${requestsSection(context)}
+${switchesSection('faults', 'What goes wrong on the endpoints of both APIs, never on pages', context)}
+${switchesSection('dialect', 'How deployments differ from the specification', context)}
 </main>
 <p class="toast" id="said" role="status"></p>
 </body>
@@ -67,22 +68,15 @@ ${copyButton(found.code.code, 'Copy code that is valid', 'Copy code')}`
 ${copyButton(environmentOf(data, origin), 'Copy .env', 'Copy .env')}</div>`;
 }
 
-/** A part that scrolls by itself, so that the page stays short; the keyboard can reach it. */
-const scroll = (label: string, content: Html): Html =>
-  html`<div class="scroll" role="region" tabindex="0" aria-label="${label}">${content}</div>`;
-
-const table = (label: string, columns: readonly Html[], rows: Html | Html[]): Html =>
-  scroll(
-    label,
-    html`<table><thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`,
-  );
+const table = (label: string, columns: readonly unknown[], rows: Html | Html[]): Html =>
+  html`<table aria-label="${label}"><thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
 
 const copyButton = (text: string, name: string, label = 'Copy'): Html =>
   html`<button type="button" data-copy="${text}" aria-label="${name}">${label}</button>`;
 
-/** A button that is a form: it posts one field to the console. */
+/** A button that is a form: it posts one field of an action. */
 const action = (path: string, name: string, value: string, label: string, of: string, tone = '') =>
-  html`<form method="post" action="${CONSOLE}/${path}"><button class="${tone}" name="${name}" value="${value}" aria-label="${label}${of}">${label}</button></form>`;
+  html`<form method="post" action="${API}/${path}"><button class="${tone}" name="${name}" value="${value}" aria-label="${label}${of}">${label}</button></form>`;
 
 function requestRow(request: SandboxRequest): Html {
   const { status, method, path, params, body, msg, durationMs, isOpen } = request;
@@ -97,17 +91,21 @@ function requestRow(request: SandboxRequest): Html {
 <td class="muted">${isOpen ? '' : html`${durationMs} ms`}</td></tr>`;
 }
 
+/** How many requests are shown. */
+const SHOWN = 25;
+
 function requestsSection({ record }: SandboxContext): Html {
   const requests = record.list().filter((request) => request.interface !== 'media');
   const none = html`<tr><td colspan="5">Nothing has been asked yet. Requests of your app show up here as they come in.</td></tr>`;
   return section(
     'Requests',
     action('reset', 'names', 'requests', 'Clear', ' the requests'),
-    table(
+    html`${table(
       'Requests, newest first',
-      [html`Time`, html`Status`, html`Request`, html`What was sent`, html`Took`],
-      requests.length > 0 ? requests.slice(-100).reverse().map(requestRow) : none,
-    ),
+      ['Time', 'Status', 'Request', 'What was sent', 'Took'],
+      requests.length > 0 ? requests.slice(-SHOWN).reverse().map(requestRow) : none,
+    )}
+${requests.length > SHOWN && html`<p class="muted">These are the newest ${SHOWN}. <a href="${API}/requests">All ${requests.length}, with bodies</a></p>`}`,
   );
 }
 
@@ -132,27 +130,24 @@ function purchasesSection(context: SandboxContext): Html {
   const { purchases, items } = context.data;
   const added = purchases.filter(({ kind }) => kind === 'added').reverse();
   const rows = [...added, ...purchases.filter(({ kind }) => kind !== 'added')];
-  const columns = [
-    ...[html`Purchase code`, html`Item, and what to expect`],
-    html`<span class="hide">Actions</span>`,
-  ];
+  const actions = html`<span class="hide">Actions</span>`;
   return section(
     'Purchases',
-    undefined,
-    html`${table(
-      'Purchase codes',
-      columns,
-      rows.map((each) => purchaseRow(context, each)),
-    )}
-<details id="add-purchase"><summary>Add a purchase</summary>
-<form method="post" action="${CONSOLE}/add-purchase" class="fields">
+    html`<a href="${API}/export" download="sandbox.json">Export the data</a>${action('reset', 'names', 'data', 'Reset', ' the data')}`,
+    html`<details id="add-purchase"><summary>Add a purchase</summary>
+<form method="post" action="${API}/add-purchase" class="fields">
 <label>Item<select name="item_id">${items.map(
       (item) => html`<option value="${item.id}">${item.id} ${item.name}</option>`,
     )}</select></label>
 <label>License<select name="license_type"><option>Regular</option><option>Extended</option></select></label>
 <label>Support<select name="support"><option value="ahead">for half a year</option><option value="over">over</option><option value="none">none</option></select></label>
 <button class="primary">Add a purchase</button>
-</form></details>`,
+</form></details>
+${table(
+  'Purchase codes',
+  ['Purchase code', 'Item, and what to expect', actions],
+  rows.map((each) => purchaseRow(context, each)),
+)}`,
   );
 }
 
@@ -167,9 +162,9 @@ ${action('rotate-key', 'workspace', id, 'New key', ` for ${id}`)}</div>`;
 const appEntry = ({ name, ...app }: Readonly<SeedApp>): Html => html`<div class="entry">
 <h3>${name} <span class="muted">app</span></h3>
 <dl>${fact('appId', app.app_id, name)}${fact('appSecret', app.app_secret, name)}</dl>
-<form method="post" action="${CONSOLE}/set-redirect" class="inline">
+<form method="post" action="${API}/set-redirect" class="inline">
 <input type="hidden" name="app_id" value="${app.app_id}">
-<input name="redirect_url" type="url" aria-label="redirectUrl of ${name}" value="${app.redirect_url}" placeholder="redirect URL">
+<label>Logins lead back to<input name="redirect_url" type="url" aria-label="Logins lead back to, for ${name}" value="${app.redirect_url}" placeholder="http://localhost:3000/callback"></label>
 <button aria-label="Register the redirect URL of ${name}">Register</button></form></div>`;
 
 function environmentOf(data: SandboxData, origin: string): string {
@@ -181,12 +176,11 @@ MARKETPLACE_APP_ID=${appId}
 MARKETPLACE_APP_SECRET=${appSecret}`;
 }
 
-const credentialsSection = ({ data }: SandboxContext, origin: string): Html =>
+const credentialsSection = ({ data }: SandboxContext): Html =>
   section(
     'Credentials',
     undefined,
-    html`<pre>${environmentOf(data, origin)}</pre>
-${scroll('Keys and apps', html`${data.workspaces.map(keyEntry)}${data.apps.map(appEntry)}`)}`,
+    html`${data.apps.map(appEntry)}${data.workspaces.map(keyEntry)}`,
   );
 
 function clockSection({ clock }: SandboxContext): Html {
@@ -194,10 +188,10 @@ function clockSection({ clock }: SandboxContext): Html {
   const steps = { '+ 10 minutes': '10m', '+ 1 hour': '1h', '+ 1 day': '1d', '+ 30 days': '30d' };
   return section(
     'Clock',
-    action('clock', 'reset', 'true', 'Set right', ''),
+    action('clock', 'reset', 'true', 'Reset clock', ''),
     html`<p class="time"><time datetime="${now}">${now.replace('T', ' ').replace('Z', ' UTC')}</time></p>
 <p class="muted">An access_token lives one hour. Support dates are compared with this clock.</p>
-<form method="post" action="${CONSOLE}/clock" class="inline">${Object.entries(steps).map(
+<form method="post" action="${API}/clock" class="inline">${Object.entries(steps).map(
       ([label, step]) => html`<button name="advance" value="${step}">${label}</button>`,
     )}</form>`,
   );
@@ -206,17 +200,17 @@ function clockSection({ clock }: SandboxContext): Html {
 function control(name: string, { choices }: Switch, value: unknown): Html {
   const common = trusted(`id="${name}" name="${name}" data-switch`);
   if (!choices) {
-    const isRange = Array.isArray(value);
-    return html`<input type="${isRange ? 'text' : 'number'}" min="0" step="any" inputmode="decimal" ${common} value="${isRange ? JSON.stringify(value) : value}">`;
+    const text = Array.isArray(value) ? JSON.stringify(value) : value;
+    return html`<input ${common} value="${text}">`;
   }
   if (choices.length === 2 && choices.includes(true)) {
     return html`<input type="checkbox" role="switch" ${common}${value !== false && trusted(' checked')}>`;
   }
   const textOf = (choice: unknown) =>
-    choice === true ? 'on' : choice === false ? 'off' : String(choice);
+    choice === true ? 'on' : choice === false ? 'off' : String(choice ?? 'as usual');
   return html`<select ${common}>${choices.map(
     (choice) =>
-      html`<option value="${JSON.stringify(choice)}"${choice === value && trusted(' selected')}>${textOf(choice)}</option>`,
+      html`<option value="${JSON.stringify(choice ?? null)}"${choice === value && trusted(' selected')}>${textOf(choice)}</option>`,
   )}</select>`;
 }
 
@@ -240,8 +234,7 @@ function switchesSection(group: 'faults' | 'dialect', text: string, context: San
   return section(
     title,
     html`${on > 0 && html`<span class="badge warn">${on} on</span>`}${action('reset', 'names', group, 'Reset', ` the ${group}`)}`,
-    html`<p class="muted">${text}</p>
-${scoped.length > 0 && html`<p>Also: ${scoped.map(([name, value]) => html`<code>${name}=${JSON.stringify(value)}</code> `)}</p>`}
-${scroll(`${title}, all`, html`<ul class="switches">${rows}</ul>`)}`,
+    html`${scoped.length > 0 && html`<p>For some endpoints: ${scoped.map(([name, value]) => html`<code>${name}=${JSON.stringify(value)}</code> `)}</p>`}
+<details><summary>${text}</summary><ul class="switches">${rows}</ul></details>`,
   );
 }

@@ -49,7 +49,10 @@ function instant(when: string | number | Date | null | undefined): string | unde
   return timestamp(time);
 }
 
-/** The record whose field has this value, or a TypeError. It does not repeat the value: a code is a secret. */
+/**
+ * The record whose field has this value.
+ * @throws TypeError that says which there are, and repeats no value: a code is a secret.
+ */
 export function findOrThrow<T>(
   records: readonly T[],
   field: keyof T & string,
@@ -57,8 +60,13 @@ export function findOrThrow<T>(
   name: string = field,
 ): T {
   const record = records.find((each) => each[field] === value);
-  if (record === undefined) throw new TypeError(`${name}: there is none with this value`);
-  return record;
+  if (record !== undefined) return record;
+  if (field === 'purchase_code') {
+    throw new TypeError('no purchase has this code; "marketgate sandbox codes" lists them');
+  }
+  const known = records.map((each) => each[field]);
+  const list = `${known.slice(0, 10).join(', ')}${known.length > 10 ? ' …' : ''}`;
+  throw new TypeError(`${name}: there is none with this value; there are ${list}`);
 }
 
 /** The fields of a purchase when an item is sold; `given` replaces what it has. */

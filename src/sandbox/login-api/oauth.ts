@@ -7,6 +7,7 @@ import type { SandboxContext } from '../context.js';
 import type { SeedApp } from '../data/schema.js';
 import { sendPage } from '../pages.js';
 import { bodyParameters, fieldOf, form, queryParameters, type ReadField } from '../request.js';
+import { callbackUrl } from './callback.js';
 import {
   cancelledPage,
   consentPage,
@@ -25,20 +26,6 @@ interface Attempt {
   readonly state: string;
   /** Who has logged in. Each visit asks, unless `rememberedConsent` knows. */
   userId: string | undefined;
-}
-
-/**
- * Where an accepted login leads: the redirect URL of the app, which must have one. `?auth_key=` is appended
- * literally, and nothing else (field notes), unless `echoState` sends the `state` back.
- */
-export function callbackUrl(
-  { credentials, dialect }: SandboxContext,
-  { app_id, redirect_url }: Readonly<SeedApp>,
-  userId: string,
-  state = '',
-): string {
-  const echo = dialect.echoState && state ? `&state=${encodeURIComponent(state)}` : '';
-  return `${redirect_url}?auth_key=${credentials.issueAuthKey(app_id, userId)}${echo}`;
 }
 
 const newId = (): string => randomBytes(16).toString('hex');

@@ -30,17 +30,20 @@ async function visit({ baseUrl }: Running, path: string): Promise<Page> {
   return page;
 }
 
+const unfold = (page: Page) =>
+  page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))");
+
 const toConsent = (page: Page) => page.locator('button').first().click();
 
 describe.skipIf(chromiumIsMissing())('accessibility', () => {
-  it.each<[string, (running: Running) => string, ((page: Page) => Promise<void>)?]>([
+  it.each<[string, (running: Running) => string, ((page: Page) => Promise<unknown>)?]>([
     ['the console', () => '/sandbox/console'],
+    ['the console, unfolded', () => '/sandbox/console', unfold],
     ['the login page', ({ appId }) => `/api/oauth?app_id=${appId}`],
     ['the consent page', ({ appId }) => `/api/oauth?app_id=${appId}`, toConsent],
     ['an image item', () => '/preview/1042'],
     ['a video item', () => '/preview/1049'],
     ['an audio item', () => '/preview/1055'],
-    ['the home page', () => '/'],
     ['not found', () => '/nothing'],
     ['an unknown app', () => '/api/oauth?app_id=0'],
     ['an outdated login', () => '/sandbox/login?attempt=x'],
@@ -76,7 +79,7 @@ describe.skipIf(chromiumIsMissing())('accessibility', () => {
   });
 
   it('what is wrong is seen: these tests can fail', async () => {
-    const page = await visit(await start(), '/');
+    const page = await visit(await start(), '/preview/1042');
     await page.evaluate(`document.querySelector('h1').innerHTML = '<img src="/favicon.ico">'`);
     await page.evaluate(`document.querySelector('h1').style.width = '3000px'`);
     const found = (await faultsOf(page)).join();

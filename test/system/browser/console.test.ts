@@ -25,7 +25,7 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     page.on('request', (request) => {
       if (!request.url().startsWith(running.baseUrl)) problems.push('a request to elsewhere');
     });
-    await page.goto('/sandbox/console');
+    await page.goto('/');
     await page.getByText('Live', { exact: true }).waitFor();
     return { page, problems, loads: () => loads };
   }
@@ -43,6 +43,8 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
 
   const card = (page: Page, title: string): Locator =>
     page.getByRole('region', { name: title, exact: true }).and(page.locator('section'));
+
+  const unfold = (page: Page, title: string) => card(page, title).locator('summary').click();
 
   const clipboard = (page: Page): Promise<unknown> =>
     page.evaluate('navigator.clipboard.readText()');
@@ -72,6 +74,7 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     await expect.poll(() => clipboard(page)).toContain(`MARKETPLACE_API_KEY=${running.apiKey}`);
 
     // A fault is flipped, and the app fails; another way, and it works again.
+    await unfold(page, 'Faults');
     const errorRate = page.getByLabel('errorRate');
     await errorRate.fill('1');
     await errorRate.press('Tab');
@@ -86,6 +89,7 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     await expect(keyApi.listItems()).rejects.toMatchObject({ code: 'unexpected_response' });
     await html.uncheck();
     await expect.poll(() => running.sandbox.faults.html).toBe(false);
+    await unfold(page, 'Dialect');
     await page.getByLabel('localised').selectOption('de');
     await expect.poll(() => running.sandbox.dialect.localised).toBe('de');
 
@@ -103,6 +107,10 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     await added.getByText('with support until').waitFor();
     await added.getByRole('button', { name: 'Refund' }).click();
     await added.getByText('Was refunded').waitFor();
+    await page
+      .getByRole('status')
+      .getByText(/5 minutes have passed.*Sooner/)
+      .waitFor();
     expect(await keyApi.validatePurchase(bought)).toBeNull();
     await added.getByRole('button', { name: 'Take back' }).click();
     await added.getByText('with support until').waitFor();
@@ -114,7 +122,7 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     const clock = card(page, 'Clock');
     await clock.getByRole('button', { name: '+ 1 hour' }).click();
     await expect.poll(() => running.sandbox.clock() - Date.now()).toBeGreaterThan(3_500_000);
-    await clock.getByRole('button', { name: 'Set right' }).click();
+    await clock.getByRole('button', { name: 'Reset clock' }).click();
     await expect.poll(() => running.sandbox.clock() - Date.now()).toBeLessThan(60_000);
 
     expect([loads(), problems]).toEqual([1, []]);
@@ -123,7 +131,8 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
   it('shows what code and other consoles change, and keeps what is being typed', async () => {
     const running = await start();
     const { page } = await open(running);
-    const url = page.getByLabel('redirectUrl of Northlight Studio');
+    await unfold(page, 'Faults');
+    const url = page.getByLabel('Logins lead back to, for Northlight Studio');
     await url.fill('http://localhost:5');
     running.sandbox.faults.hang = true;
     await expect.poll(() => page.getByRole('switch', { name: / hang$/ }).isChecked()).toBe(true);
@@ -138,6 +147,7 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
   it('finds the sandbox again after it was restarted, and what happened meanwhile', async () => {
     const running = await start();
     const { page } = await open(running);
+    await unfold(page, 'Dialect');
     const port = Number(new URL(running.baseUrl).port);
     await running.sandbox.close();
     await page.getByText('Reconnecting', { exact: true }).waitFor();
@@ -150,6 +160,11 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
   it('says what a switch does not take, and shows where it stands', async () => {
     const running = await start();
     const { page } = await open(running);
+    await unfold(page, 'Faults');
+    // A duration has a unit, or counts milliseconds.
+    await page.getByLabel('latency').fill('2s');
+    await page.getByLabel('errorRate').focus();
+    await expect.poll(() => running.sandbox.faults.latency).toBe(2000);
     await page.getByLabel('errorRate').fill('7');
     await page.getByLabel('latency').focus();
     await page.getByRole('status').getByText('expected a number from 0 to 1').waitFor();
@@ -173,6 +188,8 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     await page.keyboard.press('Enter');
     // The button is gone with the purchase: the focus stays in its section, not at the top of the page.
     await expect.poll(() => focusedId(page)).toBe('purchases-title');
+    await card(page, 'Faults').locator('summary').focus();
+    await page.keyboard.press('Enter');
     await page.getByRole('switch', { name: / truncated$/ }).focus();
     await page.keyboard.press('Space');
     await expect.poll(() => running.sandbox.faults.truncated).toBe(true);

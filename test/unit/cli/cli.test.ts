@@ -6,18 +6,38 @@ import { newPath } from '../../support/new-path.js';
 import { cli, service } from './support.js';
 
 describe('marketgate', () => {
-  it.each(['--help', 'verify --help', 'sandbox --help', 'sandbox set --help', '--version'])(
-    '%s is no mistake',
-    async (line) => {
-      expect((await cli(line.split(' '))).code).toBe(0);
-    },
-  );
+  it.each([
+    ['', /^Develop and diagnose[\s\S]*^ {2}doctor /m],
+    ['--help', /^Develop and diagnose/],
+    ['help', /^Develop and diagnose/],
+    ['verify --help', /marketgate verify <code>/],
+    ['sandbox --help', /sandbox refund <purchase_code>/],
+    ['sandbox set --help', /sandbox set <switch\.\.\.>/],
+    ['--version', /^\S+\n$/],
+  ])('"%s" is no mistake: it prints the help', async (line, help) => {
+    const ran = await cli(line.split(' ').filter(Boolean));
+    expect(ran).toEqual({ code: 0, out: expect.stringMatching(help), err: '' });
+  });
 
   it.each([
-    ...['', 'nonsense', 'sandbox nonsense', 'verify', 'verify x --nonsense', 'verify x'],
-    ...['verify x --app-id 1'],
-    ...['verify no-code!', 'verify x --base-url nowhere', 'verify x --env /'],
-    ...['doctor --timeout soon', 'doctor --timeout 0'],
+    ['docter', 'There is no command "docter"; did you mean "doctor"?'],
+    ['sandbox renw', 'There is no command "sandbox renw"; did you mean "sandbox renew"?'],
+    ['Sandbox Refund', 'There is no command "Sandbox"; did you mean "sandbox"?'],
+    ['nonsense', 'There is no command "nonsense"; "marketgate --help" lists all'],
+    ['sandbox nonsense', 'There is no command "sandbox nonsense"; "marketgate sandbox --help"'],
+    // A code without its command is not repeated.
+    ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10', 'There is no command; "marketgate --help"'],
+    ['verify x --app-id 1', 'Unknown option \'--app-id\'; see "marketgate verify --help"'],
+    ['verify x --jsno', "Unknown option '--jsno'; did you mean --json?"],
+  ])('"%s" is a mistake that is named in one line: %s', async (line, sentence) => {
+    const { code, out, err } = await cli(line.split(' '));
+    expect([code, out, err]).toEqual([2, '', expect.stringContaining(sentence)]);
+    expect(err.trim().split('\n')).toHaveLength(1);
+  });
+
+  it.each([
+    ...['verify', 'verify x', 'verify no-code!', 'verify x --base-url nowhere'],
+    ...['verify x --env /', 'doctor --timeout soon', 'doctor --timeout 0', 'doctor --timeout -5s'],
   ])('"%s" is wrong usage: exit code 2, and says why', async (line) => {
     const args = line.split(' ').filter(Boolean);
     const { code, out, err } = await cli(args, { MARKETPLACE_API_KEY: 'k' });
@@ -76,8 +96,33 @@ describe('marketgate verify', () => {
   });
 });
 
+describe('marketgate explain', () => {
+  it('takes a code in any letter case', async () => {
+    const page = (await cli(['explain', 'store_unavailable'])).out;
+    expect(page).toContain('What to do');
+    expect((await cli(['explain', 'Store_Unavailable'])).out).toBe(page);
+    const { code, err } = await cli(['explain', 'Stor_unavailable']);
+    expect([code, err]).toEqual([2, expect.stringContaining('did you mean store_unavailable?')]);
+  });
+
+  it('wraps pages and lists at the width of the terminal, and leaves code alone', async () => {
+    const list = (await cli(['explain'], {}, { columns: 80 })).out;
+    expect(list.split('\n').filter(({ length }) => length > 80)).toEqual([]);
+    const options = { columns: 60 };
+    const { out } = await cli(['explain', 'service_unavailable'], {}, options);
+    const page = (await cli(['explain', 'service_unavailable'])).out;
+    expect(out.replace(/\s+/g, ' ')).toBe(page.replace(/\s+/g, ' '));
+    for (const line of out.split('\n').filter(({ length }) => length > 60)) {
+      expect(page).toContain(`\n${line}\n`);
+    }
+    expect(out).toMatch(/^- The network, DNS.*\n {2}\S/m);
+    const help = await cli(['doctor', '--help'], {}, options);
+    expect(help.out).toMatch(/^ {2}--env <path> .*\n {20,}\S/m);
+  });
+});
+
 describe('settings', () => {
-  const fileOf = async (text: string): Promise<string> => {
+  const fileOf = async (text: string | Buffer): Promise<string> => {
     const path = newPath('.env');
     await writeFile(path, text);
     return path;
@@ -96,6 +141,26 @@ describe('settings', () => {
     const elsewhere = { ...environment, MARKETPLACE_BASE_URL: await refusing() };
     const flags = ['--base-url', environment.MARKETPLACE_BASE_URL];
     expect((await cli([...verify, ...flags], elsewhere)).code).toBe(0);
+  });
+
+  it.each([
+    ['with a byte order mark', (text: string) => Buffer.from(`\uFEFF${text}`)],
+    ['of Windows', (text: string) => Buffer.from(text.replaceAll('\n', '\r\n'))],
+  ])('in a file %s are read', async (_kind, bytesOf) => {
+    const { environment, code } = await service();
+    const lines = Object.entries(environment).map(([name, value]) => `${name}=${value}\n`);
+    const path = await fileOf(bytesOf(lines.join('')));
+    expect((await cli(['verify', code('supported'), '--env', path])).code).toBe(0);
+  });
+
+  it.each([
+    ['UTF-16', Buffer.from('\uFEFFPORT=1\n', 'utf16le'), 'is UTF-16, or no text; save it as UTF-8'],
+    ['UTF-16 without a mark', Buffer.from('PORT=1\n', 'utf16le'), 'is UTF-16, or no text'],
+    ['Latin-1', Buffer.from('# für mich\n', 'latin1'), 'is not UTF-8; save it as UTF-8'],
+  ])('in a file in %s are refused in words', async (_kind, bytes, sentence) => {
+    const path = await fileOf(bytes);
+    const { code, err } = await cli(['verify', 'CODE-1', '--env', path]);
+    expect([code, err]).toEqual([2, expect.stringContaining(`--env: ${path} ${sentence}`)]);
   });
 
   it('that are missing, or a file that cannot be read, are named', async () => {

@@ -15,13 +15,21 @@ interface Options {
   readonly cwd?: string;
   /** Whether it takes colors. By default it does not. */
   readonly isTerminal?: boolean;
+  /** How wide the terminal is. By default there is none. */
+  readonly columns?: number;
 }
 
 /** Runs a command as a shell does. */
 export async function cli(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  { whileRunning = async () => {}, stdin = '', cwd = '/nowhere', isTerminal = false }: Options = {},
+  {
+    whileRunning = async () => {},
+    stdin = '',
+    cwd = '/nowhere',
+    isTerminal = false,
+    columns,
+  }: Options = {},
 ): Promise<Ran> {
   // Wherever the tests run. Node.js looks at this first.
   vi.stubEnv('FORCE_COLOR', isTerminal ? '1' : '0');
@@ -33,6 +41,7 @@ export async function cli(
   });
   const code = await run(args, {
     io: {
+      columns,
       read: async () => stdin,
       out: (text) => {
         out += `${text}\n`;

@@ -20,11 +20,15 @@ const act = (running: Running, name: string, fields: object = {}) =>
   running.postJson(`/sandbox/api/${name}`, fields);
 const done = async (running: Running, name: string, fields: object = {}): Promise<Json> => {
   const { status, body } = await act(running, name, fields);
-  expect([name, status, body.message]).toEqual([name, 200, undefined]);
+  expect([name, status, body.message]).toEqual([name, 200, expect.stringMatching(/./)]);
   return body;
 };
 const accepts = async ({ get }: Running, key: unknown) =>
   (await get(`/api/account/details?api_key=${key}`)).status === 200;
+
+/** When an app notices, and what makes it sooner. */
+const CACHED = /5 minutes have passed.*65.*Sooner: keyApi\.invalidate\(code\)/;
+const REFUSED = /told no asks again after 30 seconds/;
 
 describe('the JSON API of a running sandbox', () => {
   it('lists every action with its method, path and fields', async ({ running }) => {
@@ -36,18 +40,20 @@ describe('the JSON API of a running sandbox', () => {
   });
 
   it.each([
-    ['refund', CODE, 404, /^Was refunded/],
-    ['unrefund', '8e4f5b03-c1d6-4e79-a260-fb37d8a0e679', 200, /^Valid, with support until/],
-    ['unrefund', '37b9d2e1-650c-4a8f-93be-4d1c76f5a780', 200, /^Valid, without support/],
-    ['end-support', CODE, 200, /^Valid; support ended on 2026-12-31/],
-    ['renew', '2d94f6c8-71b5-4e03-a4d7-8f0b92e6c153', 200, /with support until 2027-07-02/],
-    // 122 days were left.
-    ['renew', CODE, 200, /with support until 2027-11-01/],
-  ])('%s %s: validation answers %i', async (name, purchase_code, status, description) => {
+    ['refund', CODE, 404, /^Was refunded/, CACHED],
+    ['unrefund', '8e4f5b03-c1d6-4e79-a260-fb37d8a0e679', 200, /^Valid, with support/, REFUSED],
+    ['unrefund', '37b9d2e1-650c-4a8f-93be-4d1c76f5a780', 200, /^Valid, without support/, REFUSED],
+    ['end-support', CODE, 200, /^Valid; support ended on 2026-12-31/, CACHED],
+    ['renew', '2d94f6c8-71b5-4e03-a4d7-8f0b92e6c153', 200, /support until 2027-07-02/, CACHED],
+    // 122 days were left. A code is pasted with blanks.
+    ['renew', ` ${CODE}\n`, 200, /with support until 2027-11-01/, CACHED],
+  ])('%s %j: validation answers %i, and the message says when an app notices', async (...row) => {
+    const [name, purchase_code, status, description, noticed] = row;
     const running = await start({ clock: () => NOW });
     expect(await done(running, name, { purchase_code })).toMatchObject({
-      code: purchase_code,
+      code: purchase_code.trim(),
       description: expect.stringMatching(description),
+      message: expect.stringMatching(noticed),
     });
     expect((await running.validate(purchase_code)).status).toBe(status);
   });
@@ -113,7 +119,7 @@ describe('the JSON API of a running sandbox', () => {
     const shown = await done(running, 'set', changes);
     expect([faults.errorRate, faults.at('/api/items/all').hang]).toEqual([0.5, true]);
     expect({ ...dialect }).toMatchObject({ nulls: false, vanishedUser: true });
-    expect(shown).toEqual((await running.get('/sandbox/api/show')).body);
+    expect(shown).toMatchObject((await running.get('/sandbox/api/show')).body);
     expect(shown).toMatchObject({ 'faults.times': null, 'faults.hang@/api/items/all': true });
   });
 
@@ -163,7 +169,20 @@ describe('the JSON API of a running sandbox', () => {
 
   it.each<[string, string, object, number, string]>([
     ['POST', 'nothing', {}, 404, 'GET /sandbox/api lists them'],
-    ['POST', 'refund', { purchase_code: 'sentinel' }, 400, 'purchase_code: there is none with'],
+    [
+      'POST',
+      'refund',
+      { purchase_code: 'sentinel' },
+      400,
+      'no purchase has this code; "marketgate sandbox codes" lists',
+    ],
+    [
+      'POST',
+      'accept-login',
+      { user_id: 'sentinel' },
+      400,
+      'user_id: there is none with this value; there are 3001, 3002, ',
+    ],
     ['POST', 'refund', {}, 400, 'fields.purchase_code: expected string'],
     ['POST', 'refund', { purchase_code: CODE, a: 1 }, 400, 'fields.a: there is no such field'],
     ['POST', 'clock', { advance: 'soon' }, 400, 'fields.advance: expected a duration'],
@@ -193,6 +212,13 @@ describe('the JSON API of a running sandbox', () => {
     const init = { method: 'POST', headers, body: '{"html":true}' };
     expect((await running.send('/sandbox/api/set', init)).status).toBe(415);
     expect(running.sandbox.faults.html).toBe(false);
+  });
+
+  it('takes a form as it takes JSON, so that curl -d will do', async ({ running }) => {
+    const { status, body } = await running.post('/sandbox/api/refund', { purchase_code: CODE });
+    expect([status, body]).toMatchObject([200, { code: CODE }]);
+    expect((await running.post('/sandbox/api/reset', { names: 'data' })).status).toBe(200);
+    expect((await running.validate(CODE)).status).toBe(200);
   });
 
   it('/health answers, and neither it nor the API is among the requests', async ({ running }) => {

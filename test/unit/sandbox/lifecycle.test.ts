@@ -10,7 +10,7 @@ describe('listen and close', () => {
     expect(running.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(running.authUrl).toBe(running.baseUrl);
     expect(running.apiKey).toMatch(/^[0-9a-f]{64}$/);
-    expect((await running.get('/')).status).toBe(200);
+    expect((await running.get('/health')).status).toBe(200);
   });
 
   it('rejects when the port is taken or it listens already, and can be asked again', async ({

@@ -14,7 +14,8 @@ let toastTimer;
 function say(text, tone = 'good') {
   Object.assign(byId('said'), { textContent: text }).dataset.tone = tone;
   clearTimeout(toastTimer);
-  if (text) toastTimer = setTimeout(() => say(''), tone === 'bad' ? 8000 : 3000);
+  if (text)
+    toastTimer = setTimeout(() => say(''), (tone === 'bad' ? 8000 : 2000) + 50 * text.length);
 }
 
 // --- The page as the server sees it ---
@@ -41,12 +42,10 @@ const isChanged = ({ localName, type, value, defaultValue, selectedIndex, id }) 
  */
 function swap(part, fresh) {
   const changed = controlsOf(part).filter(isChanged);
-  const scrolled = all(part, '.scroll').map((each) => each.scrollTop);
   const isOpen = all(part, 'details').map((each) => each.open);
   const focused = controlsOf(part).find((each) => each === document.activeElement);
   part.replaceChildren(...fresh.childNodes);
   for (const [at, each] of all(part, 'details').entries()) each.open = isOpen[at];
-  for (const [at, each] of all(part, '.scroll').entries()) each.scrollTop = scrolled[at];
   const again = (/** @type {any} */ old) =>
     controlsOf(part).find((each) => keyOf(each) === keyOf(old));
   for (const old of changed) Object.assign(again(old) ?? {}, { value: old.value });
@@ -97,18 +96,16 @@ document.addEventListener('click', async ({ target }) => {
 
 /**
  * Sends a change; says how it went, and shows what it changed.
- * @type {(path: string, init: RequestInit, done: string, part: Element) => Promise<void>}
+ * @type {(path: string, body: any, headers: any, part: Element) => Promise<void>}
  */
-async function send(path, init, done, part) {
+async function send(path, body, headers, part) {
   try {
-    const answer = await fetch(path, { ...init, redirect: 'manual' });
-    if (answer.ok || answer.type === 'opaqueredirect') say(done);
-    else {
-      const { message } = await answer.json().catch(() => ({}));
-      say(message ?? `The sandbox refused that (HTTP ${answer.status}).`, 'bad');
-      // What is shown there is not what the server has: it is swapped in again.
-      served.delete(part?.id);
-    }
+    const init = { method: 'POST', body, headers: { ...headers, accept: 'application/json' } };
+    const answer = await fetch(path, init);
+    const { message } = await answer.json();
+    say(message, answer.ok ? 'good' : 'bad');
+    // What is shown there is not what the server has: it is swapped in again.
+    if (!answer.ok) served.delete(part?.id);
   } catch {
     say('The sandbox does not answer.', 'bad');
   }
@@ -122,23 +119,24 @@ document.addEventListener('submit', (event) => {
   const body = new URLSearchParams(/** @type {any} */ (new FormData(form, button)));
   // A button named "reset" hides the method of the form.
   HTMLFormElement.prototype.reset.call(form);
-  const init = { method: 'POST', body, headers: { accept: 'application/json' } };
-  const done = `${button.ariaLabel ?? button.textContent}: done`;
-  void send(form.action, init, done, form.closest('[data-live]'));
+  void send(form.action, body, {}, form.closest('[data-live]'));
 });
+
+/** A select has JSON values; so have a number, a range, or none. A duration has none. @type {(text: string) => unknown} */
+function choiceOf(text) {
+  try {
+    return JSON.parse(text || 'null');
+  } catch {
+    return text;
+  }
+}
 
 document.addEventListener('change', ({ target }) => {
   const control = /** @type {any} */ (target);
   if (!control.matches('[data-switch]')) return;
   const { name, type, value, checked } = control;
   control.defaultValue = value;
-  // A select has JSON values; so have a number, a range, or none.
-  const choice = type === 'checkbox' ? checked : JSON.parse(value || 'null');
-  const init = {
-    method: 'POST',
-    body: JSON.stringify({ [name]: choice }),
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
-  };
-  const done = `${name}: ${JSON.stringify(choice)}`;
-  void send('/sandbox/api/set', init, done, control.closest('[data-live]'));
+  const body = JSON.stringify({ [name]: type === 'checkbox' ? checked : choiceOf(value) });
+  const headers = { 'content-type': 'application/json' };
+  void send('/sandbox/api/set', body, headers, control.closest('[data-live]'));
 });

@@ -349,6 +349,7 @@ export const GUIDE_CHECKS: Checks = {
   'examples/guides/typescript.md: app.test.ts': passesInVitest(1),
   'examples/guides/testing.md: mock-agent.js': passes(2),
   'examples/guides/testing.md: more.js': prints('0\n'),
+  'examples/guides/testing.md: shop.node.test.js': passes(3),
   'examples/guides/migrating.md: before.js': async (running) => {
     // The mistake that the page warns of: an outage reads as a wrong code, for customers too.
     expect(await onABadDay(running, '/downloads')).toEqual({ seen: 403, unseen: 403 });
