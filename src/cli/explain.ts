@@ -46,7 +46,7 @@ const textOf = (markdown: string, columns?: number): string =>
 const proseOf = (markdown: string, columns?: number): string =>
   markdown
     .replace(/\*\*|`/g, '')
-    .split(/(\n\n+|\n(?=[-#] |\d+\. ))/)
+    .split(/(\n\n+|\n(?=#+ |- |\d+\. ))/)
     .map((part) => {
       if (part.startsWith('#')) return styleText('bold', part.replace(/^#+ /, ''));
       if (columns === undefined || part.trim() === '') return part;

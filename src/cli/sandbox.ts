@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { parseEnv, styleText } from 'node:util';
 import { isLoopback } from '../http/client-options.js';
+import { codesSaid } from '../sandbox/actions.js';
 import type { Sandbox } from '../sandbox/index.js';
 import { changeSwitches, readSwitches } from '../sandbox/switches.js';
 import type { Commands } from './command.js';
@@ -115,9 +116,6 @@ async function startSandbox(
   const { baseUrl } = listening;
   const names = ['baseUrl', 'apiKey', 'authUrl', 'appId', 'appSecret'] as const;
   const values = names.map((name) => [VARIABLES[name], listening[name]] as const);
-  const codes = sandbox.codes.map(({ code, kind, item_id, description }) => {
-    return [code, kind, String(item_id), description];
-  });
   io.out(`${styleText('bold', 'The sandbox runs at')} ${styleText('cyan', baseUrl)}
 ${styleText('bold', 'Its console is at')}   ${styleText('cyan', `${baseUrl}/sandbox/console`)}
 
@@ -126,11 +124,11 @@ ${values.map(([name, value]) => `${name}=${value}`).join('\n')}
 ${styleText('dim', `\nLogins lead back to ${sandbox.redirectUrl}`)}
 
 ${styleText('bold', 'Codes to try')}
-${table(codes, io.columns)}`);
+${codesSaid(sandbox.codes).split('\n').map(printable).join('\n')}`);
   if (envFile !== undefined) saveEnv(envFile, values, io);
 
   const url = envFile !== undefined || baseUrl === DEFAULT_URL ? '' : ` --url ${baseUrl}`;
-  const [[code = 'CODE'] = []] = codes;
+  const { code = 'CODE' } = sandbox.codes[0] ?? {};
   const next = [
     ...(envFile === undefined
       ? [['  give your app these settings', `${SELF} sandbox --save-env .env`]]

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { DAY, readDuration } from './clock.js';
 import type { SandboxContext } from './context.js';
-import { examine, findOrThrow, type SandboxCode } from './data/sandbox-data.js';
+import { codeOf, findOrThrow, type SandboxCode } from './data/sandbox-data.js';
 import { parseOrThrow, RECORDS } from './data/schema.js';
 import { acceptLogin } from './login-api/callback.js';
 import { changeSwitches, readSwitches, switchesSaid, switchValues } from './switches.js';
@@ -73,7 +73,15 @@ const NOTICED_SOON = 'An app that was told no asks again after 30 seconds.';
 
 /** A code with what the service answers for it now. */
 const codeNow = ({ data, clock }: SandboxContext, code: string): SandboxCode =>
-  examine(data, findOrThrow(data.purchases, 'purchase_code', code), clock.now()).code;
+  codeOf(data, findOrThrow(data.purchases, 'purchase_code', code), clock.now());
+
+/** Codes with what they are now, one a line. */
+export const codesSaid = (codes: readonly SandboxCode[]): string =>
+  codes
+    .map(({ code, state, item_id, license_type, description }) =>
+      [code, state.padEnd(15), item_id, license_type.padEnd(8), description].join('  '),
+    )
+    .join('\n');
 
 const said = ({ item_name, item_id, description }: SandboxCode): string =>
   `${item_name} (${item_id}): ${description}`;
@@ -121,16 +129,8 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
   codes: action(
     'list all codes with what the service answers for them',
     {},
-    ({ data, clock }) => data.purchases.map((each) => examine(data, each, clock.now()).code),
-    {
-      isReading: true,
-      says: (codes) =>
-        codes
-          .map(
-            (each) => `${each.code}  ${each.kind.padEnd(15)}  ${each.item_id}  ${each.description}`,
-          )
-          .join('\n'),
-    },
+    ({ data, clock }) => data.purchases.map((each) => codeOf(data, each, clock.now())),
+    { isReading: true, says: codesSaid },
   ),
   'add-purchase': action(
     'sell an item: gives a new code; support is ahead, over or none',

@@ -7,7 +7,7 @@ import type { SandboxClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
 import { createContext, type SandboxContext, type SandboxOptions } from './context.js';
 import {
-  examine,
+  codeOf,
   firstCredentials,
   type SandboxCode,
   type SandboxData,
@@ -23,7 +23,7 @@ export interface SandboxListening {
   baseUrl: string;
   /** Where the login API is: `{auth_url}` of the specification. */
   authUrl: string;
-  /** The api_key of the first workspace; an empty string when that has none. */
+  /** The api_key of the first workspace. */
   apiKey: string;
   /** The first app's id. */
   appId: string;
@@ -74,7 +74,7 @@ export class Sandbox {
   /** Codes to try, with what to expect of each. */
   get codes(): readonly SandboxCode[] {
     const now = this.clock();
-    return this.data.purchases.map((purchase) => examine(this.data, purchase, now).code);
+    return this.data.purchases.map((purchase) => codeOf(this.data, purchase, now));
   }
 
   /** The first app's registered redirect URL. `undefined`: none; a login then asks for it. */

@@ -104,14 +104,9 @@ const oneOf = <const T extends readonly (string | boolean | undefined)[]>(
   about: string,
   ...choices: T
 ): Switch<T[number]> => ({
-  about,
-  initial: choices[0] as T[number],
+  ...{ about, initial: choices[0] as T[number], choices },
   takes: (value) => choices.includes(value as T[number]),
-  expected: choices
-    .filter((choice) => choice !== undefined)
-    .map((choice) => JSON.stringify(choice))
-    .join(', '),
-  choices,
+  expected: choices.flatMap((each) => JSON.stringify(each) ?? []).join(', '),
 });
 
 const onOff = (about: string): Switch<boolean> => oneOf(about, false, true);
@@ -119,21 +114,17 @@ const onOff = (about: string): Switch<boolean> => oneOf(about, false, true);
 const isWithin = (value: unknown, least: number, most: number): boolean =>
   typeof value === 'number' && value >= least && value <= most;
 
+const amount = (about: string, most: number, initial = 0): Switch<number> => ({
+  ...{ about, initial, expected: `a number from 0 to ${most}` },
+  takes: (value) => isWithin(value, 0, most),
+});
+
 /** A switch that is off, on, or a whole number. */
 const onOrNumber = (about: string, most: number): Switch<boolean | number> => ({
-  about,
-  initial: false,
+  ...{ about, initial: false, choices: [false, true] },
   takes: (value) =>
     typeof value === 'boolean' || (Number.isInteger(value) && isWithin(value, 0, most)),
   expected: `true, false or a whole number up to ${most}`,
-  choices: [false, true],
-});
-
-const amount = (about: string, most: number, initial = 0): Switch<number> => ({
-  about,
-  initial,
-  takes: (value) => isWithin(value, 0, most),
-  expected: `a number from 0 to ${most}`,
 });
 
 /** In minutes. */
@@ -150,10 +141,7 @@ const DIALECT: SwitchesOf<SandboxDialect> = {
   rateLimit: onOrNumber('429 after so many requests a minute and address; on is 60', 1e9),
   apiDisabled: onOff('An HTML 404 on every path of the key API'),
   authorizeMethod: oneOf('How the auth_key is exchanged', 'post', 'get'),
-  tokenMinutes: {
-    ...amount('How many minutes a new access_token lives', TEN_YEARS, 60),
-    unit: 'm',
-  },
+  tokenMinutes: { ...amount('Minutes that a new access_token lives', TEN_YEARS, 60), unit: 'm' },
   vanishedUser: onOff('get_user_info answers [], as for a user who was deleted'),
   htmlOutage: onOff('The login API answers an HTML page with HTTP 200'),
   oneLiveAuthKey: onOff('A new auth_key ends the previous one of the same app and user'),
@@ -164,11 +152,10 @@ const DIALECT: SwitchesOf<SandboxDialect> = {
 const FAULTS: SwitchesOf<ScopedFaults> = {
   latency: {
     about: 'Waits so long first, in milliseconds; [100,400] is a range',
-    initial: 0,
+    ...{ initial: 0, unit: 'ms' },
     takes: (value) =>
       isDelay(value) || (Array.isArray(value) && value.length === 2 && value.every(isDelay)),
     expected: `a number from 0 to ${MAX_TIMER_DELAY}, or two as [least, most]`,
-    unit: 'ms',
   },
   hang: onOff('Never answers'),
   // More seconds cannot be said as a date.
@@ -180,9 +167,8 @@ const FAULTS: SwitchesOf<ScopedFaults> = {
   reset: onOff('Resets the connection in the middle of the body'),
   times: {
     about: 'How many requests they hit before they end; empty is no limit',
-    initial: undefined,
+    ...{ initial: undefined, expected: 'a whole number of requests, at least 1' },
     takes: (value) => Number.isInteger(value) && isWithin(value, 1, Number.MAX_SAFE_INTEGER),
-    expected: 'a whole number of requests, at least 1',
   },
 };
 

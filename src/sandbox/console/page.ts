@@ -3,7 +3,7 @@ import { type Html, html, trusted } from '../../html.js';
 import { API } from '../actions.js';
 import { timestamp } from '../clock.js';
 import type { SandboxContext } from '../context.js';
-import { examine, firstCredentials, type SandboxData } from '../data/sandbox-data.js';
+import { codeOf, firstCredentials, type SandboxData } from '../data/sandbox-data.js';
 import type { SeedApp, SeedPurchase, SeedWorkspace } from '../data/schema.js';
 import type { SandboxRequest } from '../record.js';
 import { SWITCHES, type Switch, switchValues } from '../switches.js';
@@ -59,11 +59,13 @@ ${content}</section>`;
 /** What is asked for most: a code that works, and what to set the app up with. */
 function startBar({ data, clock }: SandboxContext, origin: string): Html {
   const now = clock.now();
-  const found = data.purchases.map((each) => examine(data, each, now)).find((it) => it.isSupported);
+  const found = data.purchases
+    .map((each) => codeOf(data, each, now))
+    .find(({ state }) => state === 'supported');
   return html`<div class="bar start" id="start" data-live>${
     found &&
-    html`<p>A valid code, for ${found.code.item_name}: <code>${found.code.code}</code></p>
-${copyButton(found.code.code, 'Copy code that is valid', 'Copy code')}`
+    html`<p>A valid code, for ${found.item_name}: <code>${found.code}</code></p>
+${copyButton(found.code, 'Copy code that is valid', 'Copy code')}`
   }
 ${copyButton(environmentOf(data, origin), 'Copy .env', 'Copy .env')}</div>`;
 }
@@ -111,17 +113,20 @@ ${requests.length > SHOWN && html`<p class="muted">These are the newest ${SHOWN}
 
 /** A code with what to expect of it, and what can be done to it. */
 function purchaseRow({ data, clock }: SandboxContext, purchase: Readonly<SeedPurchase>): Html {
-  const { code: shown, badge, isValid, isSupported } = examine(data, purchase, clock.now());
-  const { code, item_id, item_name, license_type, description } = shown;
-  const tone = isSupported ? '' : isValid ? ' warn' : ' bad';
-  const of = `: ${item_name}, ${badge}`;
+  const { code, state, item_id, item_name, license_type, description } = codeOf(
+    data,
+    purchase,
+    clock.now(),
+  );
+  const tone = state === 'supported' ? '' : /^(un|support-)/.test(state) ? ' warn' : ' bad';
+  const of = `: ${item_name}, ${state}, …${code.slice(-4)}`;
   const act = (path: string, label: string, style = '') =>
     action(path, 'purchase_code', code, label, of, style);
-  return html`<tr><td><code>${code}</code><br><span class="badge${tone}">${badge}</span></td>
+  return html`<tr><td><code>${code}</code><br><span class="badge${tone}">${state}</span></td>
 <td>${item_name} <span class="muted">${item_id}, ${license_type}</span><br><span class="muted">${description}</span></td>
 <td><div class="row-actions">${copyButton(code, `Copy the code${of}`)}
 ${purchase.void ? act('unrefund', 'Take back') : act('renew', 'Renew')}
-${isSupported && act('end-support', 'End support')}
+${state === 'supported' && act('end-support', 'End support')}
 ${!purchase.void && act('refund', 'Refund', 'danger')}</div></td></tr>`;
 }
 
@@ -156,7 +161,7 @@ const fact = (name: string, value: string, of: string): Html =>
 
 const keyEntry = ({ id, api_key, name }: Readonly<SeedWorkspace>): Html => html`<div class="entry">
 <h3>${name.full_name} <span class="muted">workspace ${id}</span></h3>
-<dl>${api_key ? fact('apiKey', api_key, id) : html`<dt>apiKey</dt><dd><span class="badge bad">revoked</span></dd>`}</dl>
+<dl>${fact('apiKey', api_key, id)}</dl>
 ${action('rotate-key', 'workspace', id, 'New key', ` for ${id}`)}</div>`;
 
 const appEntry = ({ name, ...app }: Readonly<SeedApp>): Html => html`<div class="entry">

@@ -199,39 +199,31 @@ export class SandboxData {
 
   /** Refunds a purchase: its code reads "Invalid purchase code" from now on. */
   refundPurchase(code: string): void {
-    Object.assign(findOrThrow(this.purchases, 'purchase_code', code), { void: 'refunded' });
+    this.#changePurchase(code, { void: 'refunded' });
   }
 
   /** Takes a refund or a cancellation back: the code is valid again. */
   unrefundPurchase(code: string): void {
-    Object.assign(findOrThrow(this.purchases, 'purchase_code', code), { void: undefined });
+    this.#changePurchase(code, { void: undefined });
   }
 
   /** Moves the end of support; `null` or `undefined` disables support. */
   setSupportedUntil(code: string, until: string | number | Date | null | undefined): void {
-    const purchase = findOrThrow(this.purchases, 'purchase_code', code);
-    Object.assign(purchase, { supported_until: instant(until) });
+    this.#changePurchase(code, { supported_until: instant(until) });
   }
 
   /** Renews support: for half a year after its end, or after today where it has ended. */
   renewSupport(code: string): void {
-    const { supported_until = '' } = findOrThrow(this.purchases, 'purchase_code', code);
+    const { supported_until = '' } = this.#changePurchase(code, {});
     const now = this.#parts.clock.now();
     this.setSupportedUntil(code, Math.max(Date.parse(supported_until) || now, now) + SUPPORT);
   }
 
-  /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is dead at once. */
+  /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is rejected at once. */
   rotateApiKey(workspace: string): string {
-    const owner = findOrThrow(this.workspaces, 'id', workspace, 'workspace');
     const api_key = randomBytes(32).toString('hex');
-    Object.assign(owner, { api_key });
+    Object.assign(findOrThrow(this.workspaces, 'id', workspace, 'workspace'), { api_key });
     return api_key;
-  }
-
-  /** Leaves a workspace without an api_key. */
-  revokeApiKey(workspace: string): void {
-    const owner = findOrThrow(this.workspaces, 'id', workspace, 'workspace');
-    Object.assign(owner, { api_key: undefined });
   }
 
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */
@@ -251,6 +243,10 @@ export class SandboxData {
     }
     Object.assign(seed, fresh);
     credentials.clear();
+  }
+
+  #changePurchase(code: string, change: Partial<SeedPurchase>): Readonly<SeedPurchase> {
+    return Object.assign(findOrThrow(this.purchases, 'purchase_code', code), change);
   }
 
   #add<P extends keyof SandboxSeed>(
@@ -277,8 +273,16 @@ export const firstCredentials = ({ workspaces: [workspace], apps: [app] }: Sandb
 export interface SandboxCode {
   /** The purchase code. */
   code: string;
-  /** A label, such as `supported` or `refunded`. */
+  /** What it is in the seed, such as `supported` or `video-item`; `added` for later ones. */
   kind: string;
+  /** What it is now, under the key of the first workspace. */
+  state:
+    | 'supported'
+    | 'support-over'
+    | 'unsupported'
+    | 'other-workspace'
+    | 'refunded'
+    | 'cancelled';
   /** The item it is for. */
   item_id: number;
   /** That item's name. */
@@ -289,36 +293,26 @@ export interface SandboxCode {
   description: string;
 }
 
-/** The kinds that say how a purchase is; the others say what it is for. */
-const STATES = [
-  'supported',
-  'support-over',
-  'unsupported',
-  'other-workspace',
-  'refunded',
-  'cancelled',
-];
-
 /** What the service answers for a purchase under the first workspace's key, as the records are now. */
-export function examine(data: SandboxData, purchase: Readonly<SeedPurchase>, now: number) {
-  const { purchase_code, kind, item_id, license_type, supported_until: until } = purchase;
-  const item = data.items.find(({ id }) => id === item_id);
-  const isValid = !purchase.void && item?.workspace === data.workspaces[0]?.id;
-  const isSupported = isValid && until !== undefined && Date.parse(until) > now;
-  const support = isSupported ? 'supported' : until === undefined ? 'unsupported' : 'support-over';
-  const state = purchase.void ?? (isValid ? support : 'other-workspace');
-  const describe = (): string => {
-    if (purchase.void) return `Was ${purchase.void}: the service calls it invalid.`;
-    if (!isValid) return 'Of another workspace: invalid under the first one’s key.';
-    const end = item?.deleted ? '; its item has left the catalogue.' : '.';
-    if (until === undefined) return `Valid, without support${end}`;
-    const how = isSupported ? ', with support until' : '; support ended on';
-    return `Valid${how} ${until.slice(0, 10)}${end}`;
+export function codeOf(
+  { items, workspaces }: SandboxData,
+  { purchase_code: code, kind, item_id, license_type, ...purchase }: Readonly<SeedPurchase>,
+  now: number,
+): SandboxCode {
+  const item = items.find(({ id }) => id === item_id);
+  const { supported_until: until = '', void: reason } = purchase;
+  const isOwn = item?.workspace === workspaces[0]?.id;
+  const support = Date.parse(until) > now ? 'supported' : until ? 'support-over' : 'unsupported';
+  const state: SandboxCode['state'] = reason ?? (isOwn ? support : 'other-workspace');
+  const end = item?.deleted ? '; its item has left the catalogue.' : '.';
+  const descriptions: Record<SandboxCode['state'], string> = {
+    supported: `Valid, with support until ${until.slice(0, 10)}${end}`,
+    'support-over': `Valid; support ended on ${until.slice(0, 10)}${end}`,
+    unsupported: `Valid, without support${end}`,
+    'other-workspace': 'Of another workspace: invalid under the first one’s key.',
+    refunded: 'Was refunded: the service calls it invalid.',
+    cancelled: 'Was cancelled: the service calls it invalid.',
   };
-  const code: SandboxCode = {
-    ...{ code: purchase_code, kind, item_id, item_name: item?.name ?? '', license_type },
-    description: describe(),
-  };
-  const badge = purchase.void || STATES.includes(kind) ? state : kind;
-  return { code, badge, isValid, isSupported };
+  const shown = { code, kind, state, item_id, item_name: item?.name ?? '', license_type };
+  return { ...shown, description: descriptions[state] };
 }

@@ -21,7 +21,7 @@ export interface SeedUser {
 /** A workspace with its API key and the account that owns it (spec, "Account"). */
 export interface SeedWorkspace {
   /** The sandbox's own name for it; items point here. Not on the wire. */ id: string;
-  /** The key of the key API. Absent: it was revoked. */ api_key?: string | undefined;
+  /** The key of the key API. */ api_key: string;
   /** Who owns the account. */ name: Record<'firstname' | 'lastname' | 'full_name', string>;
   /** The name on the marketplace. */ username: string;
   /** Where the marketplace writes to. */ email: string;
@@ -143,7 +143,7 @@ export const RECORDS = {
   }),
   workspaces: z.strictObject({
     id: nonEmpty,
-    api_key: z.optional(nonEmpty),
+    api_key: nonEmpty,
     name: z.strictObject({ firstname: text, lastname: text, full_name: text }),
     username: nonEmpty,
     email: nonEmpty,

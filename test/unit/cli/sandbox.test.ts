@@ -30,8 +30,10 @@ describe('marketgate sandbox', () => {
       ...['MARKETPLACE_APP_ID', 'MARKETPLACE_APP_SECRET'],
     ]);
     expect(out).toContain(`${url}/sandbox/console`);
-    for (const { code, kind, description } of createSandbox().codes) {
-      expect(out).toMatch(new RegExp(`^${code} +${kind} +\\d+ +${description.slice(0, 5)}`, 'm'));
+    for (const { code, state, description } of createSandbox().codes) {
+      expect(out).toMatch(
+        new RegExp(`^${code} +${state} +\\d+ +\\w+ +${description.slice(0, 5)}`, 'm'),
+      );
     }
     expect(out).toMatch(
       new RegExp(`^ +refund it +npx marketgate sandbox refund \\S+ --url ${url}$`, 'm'),

@@ -120,6 +120,8 @@ describe('marketgate explain', () => {
   it.each(['nonsense', 'toString', '../codes'])('knows no code %j', async (code) => {
     const ran = await cli(['explain', code]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 2, out: '' });
-    for (const known of [...codes, ...warnings]) expect(ran.err).toContain(known);
+    expect(ran.err).toBe(
+      'explain: there is no code of this name; "marketgate explain" lists all\n',
+    );
   });
 });

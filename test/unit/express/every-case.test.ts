@@ -37,7 +37,7 @@ const STATES: Record<string, (shop: Shop) => void> = {
     sandbox.faults.html = true;
   },
   'key revoked': ({ sandbox }) => {
-    sandbox.data.revokeApiKey(sandbox.data.workspaces[0]?.id ?? '');
+    sandbox.data.rotateApiKey(sandbox.data.workspaces[0]?.id ?? '');
   },
 };
 
