@@ -160,6 +160,24 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     await expect.poll(() => page.getByRole('switch', { name: / nulls$/ }).isChecked()).toBe(true);
   });
 
+  it('waits with an update while the value of a switch is being typed', async () => {
+    const running = await start();
+    const { page } = await open(running);
+    await unfold(page, 'Faults');
+    const latency = page.getByLabel('latency');
+    await latency.selectText();
+    await page.keyboard.type('7');
+    running.sandbox.faults.hang = true;
+    // An update later, in which the card of the faults has changed.
+    await page.waitForResponse((response) => response.url().endsWith('/sandbox/console'));
+    await page.waitForResponse((response) => response.url().endsWith('/sandbox/console'));
+    expect(running.sandbox.faults.latency).toBe(0);
+    await page.keyboard.type('5');
+    await latency.press('Tab');
+    await expect.poll(() => running.sandbox.faults.latency).toBe(75);
+    await expect.poll(() => page.getByRole('switch', { name: / hang$/ }).isChecked()).toBe(true);
+  });
+
   it('says what a switch does not take, and shows where it stands', async () => {
     const running = await start();
     const { page } = await open(running);

@@ -52,15 +52,26 @@ function swap(part, fresh) {
   if (focused) (again(focused) ?? part.querySelector('h2'))?.focus({ preventScroll: true });
 }
 
+/**
+ * Whether the value of a switch is being typed. A browser sends the change of a field when that is left, and not at all if
+ * another has taken its place.
+ * @type {(part: HTMLElement) => boolean}
+ */
+const isTyping = (part) => {
+  const active = /** @type {any} */ (document.activeElement);
+  return part.contains(active) && active.matches('[data-switch]') && isChanged(active);
+};
+
 /** Fetches the page again, and swaps in what has changed. */
 async function refresh() {
   try {
     const answer = await fetch(PATH, { headers: { accept: 'text/html' } });
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     for (const fresh of all(page, '[data-live]')) {
-      if (served.get(fresh.id) === fresh.innerHTML) continue;
+      const part = byId(fresh.id);
+      if (served.get(fresh.id) === fresh.innerHTML || isTyping(part)) continue;
       served.set(fresh.id, fresh.innerHTML);
-      swap(byId(fresh.id), fresh);
+      swap(part, fresh);
     }
     showLive('Live', 'good');
   } catch {
