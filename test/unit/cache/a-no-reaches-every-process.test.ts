@@ -169,6 +169,25 @@ describe('of two requests in two processes, the later one counts, although it is
     }
   });
 
+  it('a negative one of a process that reads the shared clock for the first time, and slowly', async () => {
+    const { service, shared, join, pass, during, expectNone } = fleet();
+    const [slow, other] = [join(), join()];
+    await other.getAccount();
+    vi.spyOn(slow.link, 'read').mockImplementation(async (key) => {
+      const row = await shared.read(key);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return row;
+    });
+    const later = slow.validatePurchase(CODE, { fresh: true });
+    await settle();
+    await pass(80);
+    expect(await other.validatePurchase(CODE, { fresh: true })).toEqual(purchase);
+    service.says = 'negative';
+    expect(await during(later)).toBeNull();
+    await pass(FORGOTTEN);
+    await expectNone(slow, other);
+  });
+
   it('a negative one that comes after an earlier row was read, and before that arrives', async () => {
     const { service, shared, join, joinAndAsk, refund } = fleet();
     const reader = join();
