@@ -40,6 +40,12 @@ export class MarketgateError extends Error {
   /** What visitors read, where it is not the code's usual text; not enumerable. */
   declare readonly detail?: string;
 
+  /**
+   * For errors of your own that `errorHandler` should answer, as of a session store that is down.
+   *
+   * @example
+   * next(new MarketgateError('store_unavailable', 'sessions: the database does not answer'));
+   */
   constructor(code: MarketgateErrorCode, message: string, options: MarketgateErrorOptions = {}) {
     const { status } = ERROR_CODES[code];
     const { cause, retryAfter, detail } = options;

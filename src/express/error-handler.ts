@@ -88,6 +88,9 @@ export function problemOf(error: unknown): Problem | undefined {
  * HTML. Passes all other errors to `next`. An app with its own error pages does not need it: see {@link problemOf}.
  *
  * @throws TypeError that names the wrong option, when it is made.
+ *
+ * @example
+ * app.use(errorHandler({ loginPath: '/login', redeemPath: '/redeem' })); // below all routes
  */
 export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): ErrorMiddleware {
   const owner = 'errorHandler';

@@ -38,6 +38,16 @@ export class EncryptedTokenStore implements TokenStore {
 
   readonly claim?: (name: string, ttl: number) => Promise<boolean>;
 
+  /**
+   * Encrypts the tokens that another store keeps.
+   *
+   * @param options - `keys`: 32 bytes each, as a Buffer or in base64; the first encrypts, all decrypt.
+   * @throws TypeError that names the wrong option.
+   *
+   * @example
+   * // openssl rand -base64 32
+   * const tokenStore = new EncryptedTokenStore(new RedisTokenStore({ client }), { keys: [process.env.TOKEN_KEY] });
+   */
   constructor(store: TokenStore, options: EncryptedTokenStoreOptions) {
     this.#store = checkTokenStore(OWNER, store, 'store');
     this.#keys = readKeys(knownOptions(OWNER, options, ['keys']).keys);

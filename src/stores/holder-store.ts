@@ -80,6 +80,11 @@ export class MemoryHolderStore implements HolderStore {
   /** By code and holder: infinite while the place is held; after a release, until when it stays taken. */
   readonly #places = new Map<string, Map<string, number>>();
 
+  /**
+   * Keeps in this process who holds which purchase code; a restart frees all codes.
+   *
+   * @throws TypeError that names the wrong option.
+   */
   constructor(options: HolderStoreOptions = {}) {
     const { cooldown } = knownOptions('MemoryHolderStore', options, ['cooldown']);
     this.#cooldown = countOption('MemoryHolderStore', 'cooldown', cooldown, 0);

@@ -64,6 +64,14 @@ const OWNER = 'KeyvTokenStore';
  * Tokens are stored as they are: wrap it in an `EncryptedTokenStore` where others can read the database.
  */
 export class KeyvTokenStore extends RowTokenStore {
+  /**
+   * Stores access_tokens in a database that Keyv knows.
+   *
+   * @throws TypeError that names the wrong option.
+   *
+   * @example
+   * const tokenStore = new KeyvTokenStore({ keyv: new Keyv({ store: new KeyvPostgres(uri) }) });
+   */
   constructor(options: KeyvTokenStoreOptions) {
     const { keyv, prefix, clock } = knownOptions(OWNER, options, ['keyv', 'prefix', 'clock']);
     const what = 'a Keyv, as in new Keyv({ store })';

@@ -28,6 +28,11 @@ export class MemoryTokenStore implements TokenStore {
   /** When each claim expires, the oldest claim first. */
   readonly #claims = new Map<string, number>();
 
+  /**
+   * Keeps access_tokens in this process; a restart loses them.
+   *
+   * @throws TypeError that names the wrong option.
+   */
   constructor(options: MemoryTokenStoreOptions = {}) {
     const given = knownOptions(OWNER, options, ['max', 'clock']);
     this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;

@@ -68,6 +68,13 @@ export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
   readonly #subscriber: Subscriber;
 
+  /**
+   * Shares answers between processes, through Redis.
+   *
+   * @param options - `client`: connected, of `redis`, `ioredis` or `iovalkey`; `subscriber`: a second connection, as in
+   *   `client.duplicate()`.
+   * @throws TypeError that names the wrong option.
+   */
   constructor(options: RedisCacheOptions) {
     const given = knownOptions(OWNER, options, ['client', 'subscriber', 'prefix']);
     this.#redis = new RedisConnection(OWNER, 'cache', given);

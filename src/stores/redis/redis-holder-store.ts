@@ -61,6 +61,16 @@ export class RedisHolderStore implements HolderStore {
   readonly #secret: string;
   readonly #cooldown: number;
 
+  /**
+   * Stores in Redis who holds which purchase code, so that a code has one customer in all processes.
+   *
+   * @param options - `client`: connected; `secret`: 32 characters or more, under which codes are hashed.
+   * @throws TypeError that names the wrong option.
+   *
+   * @example
+   * const store = new RedisHolderStore({ client, secret: process.env.HOLDER_SECRET });
+   * app.get('/downloads', requirePurchase(keyApi, { holder: { store, id: (req) => req.user?.id } }), download);
+   */
   constructor(options: RedisHolderStoreOptions) {
     const known = ['client', 'secret', 'prefix', 'cooldown'] as const;
     const given = knownOptions(OWNER, options, known);

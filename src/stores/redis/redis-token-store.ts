@@ -29,6 +29,16 @@ const CLAIM = `return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1], 'NX')`;
 export class RedisTokenStore extends RowTokenStore {
   readonly #redis: RedisConnection;
 
+  /**
+   * Stores access_tokens in Redis, so that a login is valid in all processes.
+   *
+   * @param options - `client`: connected, of `redis`, `ioredis` or `iovalkey`.
+   * @throws TypeError that names the wrong option.
+   *
+   * @example
+   * const client = await createClient({ url }).on('error', console.error).connect();
+   * const tokenStore = new RedisTokenStore({ client });
+   */
   constructor(options: RedisTokenStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'prefix', 'clock']);
     const redis = new RedisConnection(OWNER, 'token', given);
