@@ -390,7 +390,7 @@ export class SharedTier {
     const content = { at: row.now, isTombstone: true, spelling: '', value: null };
     const isSent = await this.#send(subject, order, content, stored !== undefined);
     // What was stored before gives way to a later answer.
-    return isSent ?? (isSent === false && stored !== undefined);
+    return isSent === true || (isSent === false && stored !== undefined);
   }
 
   #isUnsent(subject: string): boolean {

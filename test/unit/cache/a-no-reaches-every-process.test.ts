@@ -246,7 +246,7 @@ describe('what could not be stored or published', () => {
   });
 
   it('before a positive one keeps its order when it is sent again: the later one still counts', async () => {
-    const { service, joinTwo, join, refund, reconnect, expectSold, pass } = fleet();
+    const { service, shared, joinTwo, join, refund, reconnect, expectSold, pass } = fleet();
     const [one, other] = await joinTwo();
     await refund(one);
     await pass(SECOND);
@@ -254,6 +254,10 @@ describe('what could not be stored or published', () => {
     await other.validatePurchase(CODE, { fresh: true });
     reconnect();
     await pass(FORGOTTEN);
+    // It was sent once.
+    const { length } = shared.calls;
+    await pass(FORGOTTEN);
+    expect(shared.calls).toHaveLength(length);
     service.says = 'outage';
     await expectSold(one, other, join());
   });
