@@ -4,7 +4,7 @@ import { startProcess } from './process.mjs';
 
 /**
  * CPU per request of a server in a fresh process that has a `url()` and a `bareUrl()`, and what the first
- * costs beyond the second, in microseconds: asked a little of each at a time, in random order, so that what else
+ * costs beyond the second, in microseconds and as a ratio: asked a little of each at a time, in random order, so that what else
  * the machine does meets both.
  */
 export async function measurePairs(
@@ -28,12 +28,15 @@ export async function measurePairs(
       const turns = Math.random() < 0.5 ? [bareUrl, url] : [url, bareUrl];
       const costs = new Map();
       for (const each of turns) costs.set(each, await cost(each, amount));
-      found.push({ cpu: costs.get(url), added: costs.get(url) - costs.get(bareUrl) });
+      const [cpu, bare] = [costs.get(url), costs.get(bareUrl)];
+      found.push({ cpu, added: cpu - bare, times: cpu / bare });
     }
     const after = await answerOf(url, headers.at(-1));
+    const medianOf = (name) => median(found.map((each) => each[name]));
     return {
-      cpu: median(found.map(({ cpu }) => cpu)),
-      added: median(found.map(({ added }) => added)),
+      cpu: medianOf('cpu'),
+      added: medianOf('added'),
+      times: medianOf('times'),
       answer: [before, after],
     };
   } finally {

@@ -6,6 +6,7 @@ export const ROWS = [
   ...RELEASE,
   'fresh-process',
   'install',
+  'refusal',
   'crowd',
   'item-list',
   'memory',

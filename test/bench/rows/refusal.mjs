@@ -1,0 +1,44 @@
+import { measurePairs } from '../harness/measure-pairs.mjs';
+import { startProcess } from '../harness/process.mjs';
+import { NEVER_ASKED, WRONG } from '../subjects/refusal-server.mjs';
+
+const TIMES = { name: 'times', title: '× of one by hand' };
+const REFUSALS = {
+  '403, a wrong code that the cache knows': { status: 403, codes: WRONG },
+  '429, over the guess limit': { status: 429, codes: NEVER_ASKED },
+  '503, after a Retry-After of the service': { status: 503, codes: NEVER_ASKED },
+};
+
+export default {
+  name: 'refusal',
+  title: 'A refusal that asks nobody',
+  about: `A visitor is refused without a request to the service: the guard, Express's way to the error handler and a short
+answer. Beside it a middleware by hand that knows the same, makes one \`Error\` and calls \`next\`. In one process, in turn.`,
+  rounds: 3,
+  variants: REFUSALS,
+  /** The service, and the load generator. */
+  async open() {
+    const service = await startProcess('fixtures/service.mjs');
+    const load = await startProcess('harness/load.mjs');
+    return { service, load, close: () => Promise.all([service.stop(), load.stop()]) };
+  },
+  async measure({ status, codes }, { service, load }) {
+    // One that allows nothing answers 429, with a Retry-After of an hour, so the gate stays closed for longer than the run.
+    await service.ask('allow', ...(status === 503 ? [0, 3600] : []));
+    const options = { status, service: await service.ask('url') };
+    const headers = codes.map((code) => ({ 'x-purchase-code': code }));
+    return measurePairs('subjects/refusal-server.mjs', options, { load, headers });
+  },
+  metrics: [
+    { name: 'cpu', title: 'CPU per request, µs' },
+    { name: 'added', title: 'more than by hand, µs' },
+    TIMES,
+  ],
+  goals: Object.keys(REFUSALS).map((variant) => ({
+    metric: TIMES,
+    variant,
+    most: 1.3,
+    isAbsolute: true,
+    what: `CPU of a request, × of one by hand: ${variant}`,
+  })),
+};
