@@ -29,9 +29,8 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   dts: IMPORTED,
   sourcemap: false,
   treeshake: true,
-  // Built in: the parts of zod that are used load in 5 ms, where the whole package takes 37; of rate-limiter-flexible only
-  // the counts in memory are used, which it does not export by themselves.
-  noExternal: [/^zod/, /^rate-limiter-flexible/],
+  // Built in: the parts of zod that are used load in 5 ms, where the whole package takes 37.
+  noExternal: [/^zod/],
   // Without splitting every entry would carry its own copy of a shared class, and `instanceof`
   // would fail between `marketgate` and `marketgate/sandbox`.
   splitting: true,
@@ -95,8 +94,6 @@ export default defineConfig(({ outDir = 'dist' }) => ({
       await writeFile(join(outDir, `${name}.d.ts`), `export * from './${name}.cjs';\n`);
     }
     await copyFile('node_modules/zod/LICENSE', join(outDir, 'zod.LICENSE'));
-    const license = 'rate-limiter-flexible.LICENSE';
-    await copyFile('node_modules/rate-limiter-flexible/LICENSE.md', join(outDir, license));
     // Data, which no code imports.
     const document = `${JSON.stringify(openApiDocument(version))}\n`;
     await writeFile(join(outDir, 'openapi.json'), document);

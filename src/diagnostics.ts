@@ -149,9 +149,9 @@ export const WARNINGS = {
   MARKETGATE_PERMISSIVE_TRUST_PROXY:
     'Express\'s "trust proxy" is true: anybody can choose the address that the guess limit counts; set it to the number or the addresses of your proxies',
   MARKETGATE_NO_CLIENT_ADDRESS:
-    'a request has no address (req.ip and that of its socket are undefined), so all visitors count as one for the guess limit; tell Express which proxy it can trust, or give guessLimit a keyGenerator',
+    'a request has no address (req.ip and that of its socket are undefined), so all visitors count as one for the guess limit; tell Express which proxy it can trust, or give the guard a "client"',
   MARKETGATE_CREATED_IN_HANDLER:
-    'a guard was made inside a request handler: its options are checked for each request, a guess limit of its own forgets every count, and unless it is called with (req, res, next) it protects nothing; make it once, when the app starts',
+    'a guard was made inside a request handler: its options are checked for each request, and unless it is called with (req, res, next) it protects nothing; make it once, when the app starts',
   MARKETGATE_NO_BODY_PARSER:
     'the purchase code is looked for in req.body, but no body parser has run; put express.urlencoded() or express.json() before the guard',
   MARKETGATE_NO_SESSION:

@@ -5,10 +5,10 @@
  * @module marketgate
  */
 
-export type { CallOptions } from './cache/cache.js';
+export type { GuessLimit, GuessLimitOption, GuessLimitOptions } from './attempts/guess-limit.js';
+export type { CallOptions, VisitorCallOptions } from './cache/cache.js';
 export type { CacheOptions } from './cache/options.js';
 export type { SharedCache, SharedRow } from './cache/shared-cache.js';
-export type { GuessLimitOption } from './check/guess-gate.js';
 export {
   type CheckPurchaseOptions,
   checkPurchase,
@@ -26,7 +26,12 @@ export {
   type KeyApiOptions,
   type ValidationEncoding,
 } from './clients/key-api.js';
-export { LoginApi, type LoginApiOptions, type LoginCallOptions } from './clients/login-api.js';
+export {
+  type ExchangeOptions,
+  LoginApi,
+  type LoginApiOptions,
+  type LoginCallOptions,
+} from './clients/login-api.js';
 export {
   type DriftMessage,
   type GuardMessage,
@@ -122,17 +127,11 @@ export {
   type EncryptionKey,
 } from './stores/encrypted-token-store.js';
 export {
-  type AttemptCount,
-  type AttemptLimiter,
-  type GuessLimit,
-  type GuessLimitOptions,
-  MemoryGuessLimit,
-} from './stores/guess-limit.js';
-export {
   type HolderStore,
   type HolderStoreOptions,
   MemoryHolderStore,
 } from './stores/holder-store.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
 export type { TokenStore } from './stores/token-store.js';
+export type { ClientOption } from './web/client.js';
 export { returnTo } from './web/return-to.js';

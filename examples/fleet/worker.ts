@@ -1,6 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { KeyApi, LoginApi, type RequestMessage } from 'marketgate';
-import { RedisCache } from 'marketgate/redis';
+import { RedisCache, RedisGuessLimit } from 'marketgate/redis';
 import { createClient } from 'redis';
 import { createApp } from './app.js';
 
@@ -15,15 +15,19 @@ export async function runWorker(): Promise<void> {
   const client = await connectRedis(need('REDIS_URL'));
   // A connection that subscribes can do nothing else.
   const subscriber = await connectRedis(need('REDIS_URL'));
+  // Wrong codes and failed logins are counted over all processes.
+  const guessLimit = new RedisGuessLimit({ client });
   const keyApi = new KeyApi({
     baseUrl: need('MARKETPLACE_BASE_URL'),
     apiKey: need('MARKETPLACE_API_KEY'),
     cache: { shared: new RedisCache({ client, subscriber }) },
+    guessLimit,
   });
   const loginApi = new LoginApi({
     authUrl: need('MARKETPLACE_AUTH_URL'),
     appId: need('MARKETPLACE_APP_ID'),
     appSecret: need('MARKETPLACE_APP_SECRET'),
+    guessLimit,
   });
 
   // Counts the requests to the marketplace, for the page /fleet.

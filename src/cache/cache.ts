@@ -4,7 +4,7 @@ import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { isOwnLack } from '../http/failure.js';
 import { deepFreeze, noteUnreadable, unreadableIn } from '../model/fields.js';
-import { flagOption } from '../options.js';
+import { type AppId, flagOption } from '../options.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import { ALL, type Orders } from './orders.js';
@@ -14,6 +14,8 @@ import type { Content, Found, SharedTier } from './shared-tier.js';
 const MAX_ROUNDS = 3;
 /** How long to wait before looking again for the answer of another process, in milliseconds. */
 const POLL = 25;
+/** Milliseconds after a failed request that nobody was counted for, until the next one. */
+const PAUSE = 10_000;
 
 /** A cached answer of the service. */
 export interface Answer<T> {
@@ -28,6 +30,10 @@ export interface Positive<T> extends Answer<T> {
   readonly value: T;
   /** Its place in the order of requests. */
   readonly order: number;
+  /** What was asked for. Its refresh asks for that too, whatever the spelling of the call that causes it. */
+  readonly spelling: string;
+  /** When its last refresh has failed, by the cache's clock. */
+  failedAt?: number;
   /** The shared tier's epoch in which it was last known to be valid. In a later one, the shared tier is asked first. */
   epoch: number;
 }
@@ -41,12 +47,22 @@ interface Negative extends Answer<never> {
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Ends this call when aborted; it rejects with the signal's reason. Calls that share the request go on. */
+  /**
+   * Ends this call when aborted; it rejects with the signal's reason. Calls that share the request go on. A cached answer
+   * is served all the same.
+   */
   signal?: AbortSignal | undefined;
   /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
   fresh?: boolean | undefined;
-  /** Called when the answer comes from a cache, own or shared, or from another call's request that this one joins. */
-  onCached?: (() => void) | undefined;
+}
+
+/** Options of a call that a visitor can cause. */
+export interface VisitorCallOptions extends CallOptions {
+  /**
+   * Who is counted by the option `guessLimit`, if the service is asked and its answer is no: an address, or the id of a
+   * user. An IPv6 address counts with its whole /56. Default: nobody.
+   */
+  client?: AppId;
 }
 
 /** Options of one request to the service. */
@@ -57,11 +73,24 @@ export interface RequestOptions {
   readonly hadPositive: boolean;
   /** Milliseconds of the call that have elapsed. */
   readonly elapsed: number;
+  /** Whether a caller has passed `fresh`. */
+  readonly isFresh: boolean;
+  /** Whether it renews an answer that is served meanwhile. */
+  readonly isRefresh: boolean;
+  /** Who has caused it. */
+  readonly client: AppId;
+  /** Must be called right before the service is asked. */
+  readonly beforeSend: () => void;
 }
+
+/** Why a lookup begins. */
+type Cause = Pick<RequestOptions, 'isFresh' | 'isRefresh' | 'client'>;
 
 /** A lookup that has begun and has no answer yet; callers join it. */
 class Lookup<T> extends InFlight<Answer<T>> {
   readonly begunAt = performance.now();
+  /** Whether the service was asked. */
+  isAsked = false;
   /** Where it is looking, and so where its answer or failure comes from. */
   source: LookupMessage['source'] = 'service';
   /** The place of its request to the service, in the order of requests. */
@@ -70,13 +99,17 @@ class Lookup<T> extends InFlight<Answer<T>> {
   release?: () => void;
 }
 
-interface CacheParts<T> {
+export interface CacheParts<T> {
   /** The kind of answer, as in `marketgate:lookup`. */
   readonly what: LookupMessage['what'];
   readonly limits: CacheLimits;
   /** Milliseconds, for durations. */
   readonly clock: () => number;
   readonly request: (spelling: string, options: RequestOptions) => Promise<T | null>;
+  /** Throws where a request would not be sent, so that such a refusal costs no lookup. */
+  readonly check: (client: AppId) => void;
+  /** Whether nobody is counted for a request. Then one that has failed is not made again at once. */
+  readonly isUncounted?: boolean;
   readonly orders: Orders;
   readonly sharedTier: SharedTier | undefined;
 }
@@ -99,6 +132,8 @@ export class Cache<T extends object> {
   readonly #negative: LRUCache<string, Negative>;
   /** The newest lookup of each spelling. */
   readonly #lookups = new Map<string, Lookup<T>>();
+  /** The last request that has failed, if nobody was counted for it. */
+  #failure: { readonly error: unknown; readonly at: number } | undefined;
 
   constructor(private readonly parts: CacheParts<T>) {
     const { max, maxInvalid, staleIfError, staleWhileRevalidate } = parts.limits;
@@ -117,24 +152,17 @@ export class Cache<T extends object> {
   /**
    * A cached answer that can be served at once; `undefined`: a lookup is needed. Starts a refresh where one
    * is due. Awaits, copies and hashes nothing, because nearly every call ends here.
+   * @param options of the call; read only if there is a refresh.
    */
-  peek(spelling: string): Answer<T> | undefined {
+  current(spelling: string, options: VisitorCallOptions = {}): Answer<T> | undefined {
     const { limits } = this.parts;
     const key = spelling.toLowerCase();
     const positive = this.#positive.get(key);
-    if (positive === undefined) {
-      const negative = this.#negative.get(key);
-      if (negative?.spelling !== spelling || this.#ageOf(negative) >= limits.invalidTtl) return;
-      return this.served(negative);
-    }
+    if (positive === undefined) return this.#currentNegative(spelling);
     const age = this.#ageOf(positive);
     if (this.#mustAsk(positive) || age >= limits.ttl + this.#staleFor) return undefined;
-    if (age >= limits.ttl && !this.#joinable(spelling)) {
-      this.#start(spelling, false)
-        .join()
-        .catch(() => {});
-    }
-    return this.served(positive);
+    if (age >= limits.ttl) this.#refresh(positive, options);
+    return positive;
   }
 
   /** A positive answer that is younger than `ttl`. */
@@ -142,6 +170,39 @@ export class Cache<T extends object> {
     const positive = this.#positive.get(key);
     if (positive === undefined || this.#mustAsk(positive)) return undefined;
     return this.#ageOf(positive) < this.parts.limits.ttl ? positive : undefined;
+  }
+
+  /** The same, asked for where it is not cached; `undefined`: there is none to be had. */
+  async upToDate(spelling: string, signal: Ending): Promise<Positive<T> | undefined> {
+    const known = this.withinTtl(spelling);
+    if (known !== undefined || this.#currentNegative(spelling)) return known;
+    const cause = { isFresh: false, isRefresh: false, client: undefined };
+    try {
+      const joined = this.#joinable(spelling);
+      if (!joined) this.#check(cause);
+      const answer = await (joined ?? this.#start(spelling, cause)).join(signal);
+      return answer.value === null ? undefined : (answer as Positive<T>);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #currentNegative(spelling: string): Negative | undefined {
+    const negative = this.#negative.get(spelling.toLowerCase());
+    const isCurrent =
+      negative !== undefined && this.#ageOf(negative) < this.parts.limits.invalidTtl;
+    return isCurrent && negative.spelling === spelling ? negative : undefined;
+  }
+
+  /** Renews an answer: once for all spellings, and not soon after that has failed. */
+  #refresh(positive: Positive<T>, { client }: VisitorCallOptions): void {
+    const { spelling, failedAt } = positive;
+    if (failedAt !== undefined && this.parts.clock() - failedAt < PAUSE) return;
+    if (this.#joinable(spelling) !== undefined) return;
+    const lookup = this.#start(spelling, { isFresh: false, isRefresh: true, client });
+    lookup.join().catch(() => {
+      positive.failedAt = this.parts.clock();
+    });
   }
 
   /** Whether an answer about a key was requested after this order. */
@@ -159,38 +220,38 @@ export class Cache<T extends object> {
     return answer;
   }
 
-  async get(spelling: string, options: CallOptions): Promise<T | null> {
-    const { signal, onCached } = options;
-    const fresh = flagOption('KeyApi', 'fresh', options.fresh);
-    if (signal !== undefined) checkSignal(signal);
-    const cached = fresh ? undefined : this.peek(spelling);
-    if (cached !== undefined) {
-      onCached?.();
-      return cached.value;
-    }
-    // A caller that passes `fresh` must not get an answer that was requested earlier.
-    const joined = fresh ? undefined : this.#joinable(spelling);
-    if (joined !== undefined) onCached?.();
-    const lookup = joined ?? this.#start(spelling, fresh);
-    try {
-      const { value } = await lookup.join(signal);
-      if (!joined && lookup.source !== 'service') onCached?.();
-      return value;
-    } catch (error) {
-      const stale = this.staleIfError(spelling.toLowerCase(), error, options);
-      if (stale === undefined) throw error;
-      if (!joined) onCached?.();
-      return this.served(stale, true).value;
+  /** @param options read no sooner than they are needed: a guard makes the signal and the client only for a lookup. */
+  async get(spelling: string, options: VisitorCallOptions): Promise<T | null> {
+    const isFresh = flagOption('KeyApi', 'fresh', options.fresh);
+    const cached = isFresh ? undefined : this.current(spelling, options);
+    if (cached !== undefined) return this.served(cached).value;
+    let signal: AbortSignal | undefined;
+    for (;;) {
+      // A caller that passes `fresh` must not get an answer that was requested earlier.
+      const joined = isFresh ? undefined : this.#joinable(spelling);
+      try {
+        const client = joined ? undefined : options.client;
+        const cause = { isFresh, isRefresh: false, client };
+        if (!joined) this.#check(cause);
+        signal ??= options.signal;
+        if (signal !== undefined) checkSignal(signal);
+        return (await (joined ?? this.#start(spelling, cause)).join(signal)).value;
+      } catch (error) {
+        // Of the client that began the lookup. Others are not refused for it.
+        if (joined && isMarketgateError(error) && error.code === 'too_many_attempts') continue;
+        const stale = isFresh ? undefined : this.staleIfError(spelling, error, signal);
+        if (stale === undefined) throw error;
+        return this.served(stale, true).value;
+      }
     }
   }
 
   /** The last positive answer until `staleIfError`, if this error of a call says that the service could not answer. */
-  staleIfError(key: string, error: unknown, options: CallOptions): Positive<T> | undefined {
-    if (options.fresh || options.signal?.aborted) return undefined;
-    if (!isMarketgateError(error) || error.status < 500) return undefined;
+  staleIfError(spelling: string, error: unknown, signal?: AbortSignal): Positive<T> | undefined {
+    if (signal?.aborted || !isMarketgateError(error) || error.status < 500) return undefined;
     // A refusal in other words is an answer about this key, and what this process lacks a visitor can have caused.
     if (error.code === 'service_refused' || isOwnLack(error)) return undefined;
-    const positive = this.#positive.peek(key);
+    const positive = this.#positive.peek(spelling.toLowerCase());
     const { staleIfError } = this.parts.limits;
     return positive && this.#ageOf(positive) < staleIfError ? positive : undefined;
   }
@@ -205,7 +266,9 @@ export class Cache<T extends object> {
       if (positive && positive.order <= upTo) this.#positive.delete(key);
       this.#negative.delete(key);
     }
-    if (subject === ALL) this.#negative.clear();
+    if (subject !== ALL) return;
+    this.#negative.clear();
+    this.#failure = undefined;
   }
 
   /** Whether messages were missed since the answer was known to be valid, and the shared tier can be asked about it. */
@@ -225,9 +288,18 @@ export class Cache<T extends object> {
     return this.#isInvalid(spelling, lookup.order) ? undefined : lookup;
   }
 
-  #start(spelling: string, isFresh: boolean): Lookup<T> {
+  /** Throws where it is known already that a lookup would not ask the service. */
+  #check({ isFresh, client }: Cause): void {
+    const { check, clock, sharedTier } = this.parts;
+    const failure = this.#failure;
+    if (failure && !isFresh && clock() - failure.at < PAUSE) throw failure.error;
+    // The shared cache can have the answer.
+    if (sharedTier === undefined || sharedTier.isResting) check(client);
+  }
+
+  #start(spelling: string, cause: Cause): Lookup<T> {
     const lookup: Lookup<T> = new Lookup(
-      () => this.#answer(spelling, isFresh, lookup),
+      () => this.#answer(spelling, cause, lookup),
       () => {
         if (this.#lookups.get(spelling) === lookup) this.#lookups.delete(spelling);
       },
@@ -237,14 +309,15 @@ export class Cache<T extends object> {
   }
 
   /** Asks the shared tier, and then the service, until there is an answer that was not invalidated before it arrived. */
-  async #answer(spelling: string, isFresh: boolean, lookup: Lookup<T>): Promise<Answer<T>> {
+  async #answer(spelling: string, cause: Cause, lookup: Lookup<T>): Promise<Answer<T>> {
     // Once the service was asked, in any round, the guess limit counts the lookup.
     if (this.parts.sharedTier) lookup.source = 'shared';
     try {
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        const { found, known } = await this.#find(spelling, isFresh, lookup);
-        const answer = known ?? (await this.#request(spelling, lookup, found));
+        const { found, known } = await this.#find(spelling, cause.isFresh, lookup);
+        const answer = known ?? (await this.#request(spelling, cause, lookup, found));
         if (answer === undefined) continue;
+        this.#failure = undefined;
         this.#report(lookup.source, answer);
         return answer;
       }
@@ -254,6 +327,8 @@ export class Cache<T extends object> {
       );
     } catch (error) {
       this.#report(lookup.source, undefined, error);
+      const hasFailed = lookup.isAsked && !lookup.ending.aborted && !isOwnLack(error);
+      if (hasFailed && this.parts.isUncounted) this.#failure = { error, at: this.parts.clock() };
       throw error;
     } finally {
       lookup.release?.();
@@ -291,6 +366,7 @@ export class Cache<T extends object> {
   /** Asks the service. `undefined`: its answer was invalidated before it arrived. */
   async #request(
     spelling: string,
+    cause: Cause,
     lookup: Lookup<T>,
     found: Found | undefined,
   ): Promise<Answer<T> | undefined> {
@@ -304,7 +380,11 @@ export class Cache<T extends object> {
     const elapsed = performance.now() - lookup.begunAt;
     lookup.source = 'service';
     lookup.order = asked;
-    const value = await request(spelling, { signal: lookup.ending, hadPositive, elapsed });
+    const beforeSend = (): void => {
+      lookup.isAsked = true;
+    };
+    const signal = lookup.ending;
+    const value = await request(spelling, { signal, hadPositive, elapsed, beforeSend, ...cause });
     // A negative one counts wherever it can have been requested later.
     const order = value === null ? asked + (found?.lag ?? 0) : asked;
     const later = this.#positive.peek(key);
@@ -315,7 +395,7 @@ export class Cache<T extends object> {
     const answer =
       value === null
         ? this.#keepNegative(key, { value, at, order, spelling })
-        : this.#keepPositive(key, { value: deepFreeze(value), at, order, epoch });
+        : this.#keepPositive(key, { value: deepFreeze(value), at, order, spelling, epoch });
     if (sharedTier === undefined) return answer;
     const isTombstone = value === null && hadPositive;
     const unreadable = value === null ? undefined : unreadableIn(value);
@@ -366,7 +446,9 @@ export class Cache<T extends object> {
     }
     const isKnown = known !== undefined && known.order >= order;
     if (!isKnown) noteUnreadable(value, unreadable);
-    const positive = isKnown ? known : { value: deepFreeze(value as T), at, order, epoch };
+    const positive = isKnown
+      ? known
+      : { value: deepFreeze(value as T), at, order, spelling: answer.spelling, epoch };
     positive.epoch = epoch;
     this.#keepPositive(key, positive);
     return this.#ageOf(positive) < limits.ttl ? positive : undefined;

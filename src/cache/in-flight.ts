@@ -20,7 +20,7 @@ export class InFlight<T> {
   }
 
   /** Waits for the answer. Rejects with the signal's reason when that is aborted first. */
-  join(signal?: AbortSignal): Promise<T> {
+  join(signal?: AbortSignal | Ending): Promise<T> {
     if (signal === undefined) {
       this.#callers = Number.POSITIVE_INFINITY;
       return this.#answer;

@@ -1,6 +1,8 @@
+import { UNKNOWN_CLIENT } from '../attempts/client-key.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { checkSignal } from '../deadline.js';
 import { isMarketgateError } from '../errors.js';
+import { redact } from '../http/failure.js';
 import { isOutage } from '../http/http-client.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import {
@@ -13,13 +15,12 @@ import {
   type AppId,
   flagOption,
   functionOption,
+  idText,
   knownOptions,
   shapedOption,
   wrongOption,
 } from '../options.js';
-import { clientKey } from '../stores/guess-limit.js';
 import { type CheckResult, type Decision, deny, refuse, undecided } from './decision.js';
-import { type GuessGate, type GuessLimitOption, guessGate } from './guess-gate.js';
 import {
   type HolderId,
   type HolderIdOf,
@@ -32,7 +33,7 @@ export type { HolderId, HolderOptions } from './holder-check.js';
 
 /** As much of a {@link KeyApi} as the check uses. */
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
-  Partial<Pick<KeyApi, 'clock' | 'codePattern' | 'peekPurchase'>>;
+  Partial<Pick<KeyApi, 'clock' | 'codePattern'>>;
 
 /**
  * Conditions that a valid purchase must meet. The functions get the request in a guard, and
@@ -48,7 +49,7 @@ export interface PurchaseConditions<Req = undefined> {
     | readonly number[]
     | ((req: Req) => number | readonly number[] | Promise<number | readonly number[]>)
     | undefined;
-  /** The purchase's `license_type`, or several, of which one must match. Letter case counts. */
+  /** The purchase's `license_type`, or several, of which one must match. Letter case does not count. */
   licenseType?: string | readonly string[] | undefined;
   /** Whether support must still run, compared with the current time of each check. */
   supported?: boolean | undefined;
@@ -64,14 +65,6 @@ export interface PurchaseCheckOptions<Req = undefined, Id = HolderId>
    * `purchase_held` refuses other accounts, and `login_required` visitors without an account.
    */
   holder?: HolderOptions<Id> | undefined;
-  /**
-   * How many failed attempts a client can make: codes that the service does not know, or answers in a way that is
-   * neither yes nor no. Outages, repeats that the cache answers, and valid codes do not count. Over the limit, the
-   * check gives `too_many_attempts` and sends no request to the service. A client has one count over all guards of a
-   * KeyApi. All clients together have 30 a minute (`total`); past that, only clients without a failed attempt can
-   * try. `false` turns it off. Default: 10 a minute for each client.
-   */
-  guessLimit?: GuessLimitOption | undefined;
   /** Whether to ask the service even if the cache has an answer, or a function that decides. Default false. */
   fresh?: boolean | ((req: Req) => boolean | Promise<boolean>) | undefined;
 }
@@ -79,10 +72,10 @@ export interface PurchaseCheckOptions<Req = undefined, Id = HolderId>
 /** Options of {@link checkPurchase}. */
 export interface CheckPurchaseOptions extends PurchaseCheckOptions {
   /**
-   * The client key that `guessLimit` counts by, such as an address or the id of a user. Must be given unless
-   * `guessLimit` is `false`; all clients that are `undefined` count as one. An IPv6 address counts with its whole /56.
+   * Who is counted by the `guessLimit` of the KeyApi if the code is wrong, such as an address or the id of a user; `false`
+   * for nobody. Must be given; all clients that are `undefined` count as one. An IPv6 address counts with its whole /56.
    */
-  client?: AppId;
+  client: AppId;
   /** Ends the check when aborted; it then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
@@ -102,13 +95,20 @@ export async function checkPurchase(
   const owner = 'checkPurchase';
   const names = [...CHECK_OPTION_NAMES, 'client', 'signal'] as const;
   const { client, signal, ...rest } = knownOptions(owner, options, names);
-  if (rest.guessLimit !== false && !('client' in (options ?? {}))) {
-    throw wrongOption(owner, 'client', 'must say who is counted, unless guessLimit is false');
+  if (!('client' in (options ?? {}))) {
+    throw wrongOption(owner, 'client', 'must say who is counted; false counts nobody');
   }
-  const counted = clientKey(owner, 'client', client);
+  const counted = client === false ? false : (idText(owner, 'client', client) ?? UNKNOWN_CLIENT);
   if (signal !== undefined) checkSignal(signal);
-  const check = makePurchaseCheck<undefined>(owner, keyApi, rest, () => counted);
-  const { isOutage: _, ...decision } = await check(code, undefined, () => signal);
+  const check = new PurchaseCheck<undefined>(owner, keyApi, rest);
+  const visit = {
+    req: undefined,
+    signal: () => signal,
+    client: () => counted,
+    throwIfLeft: () => signal?.throwIfAborted(),
+  };
+  const { isOutage: _, ...decision } = await check.decide(code, visit);
+  signal?.throwIfAborted();
   return decision;
 }
 
@@ -117,110 +117,133 @@ export const CHECK_OPTION_NAMES = [
   'licenseType',
   'supported',
   'accept',
-  'guessLimit',
   'fresh',
   'holder',
 ] as const;
 
 const MALFORMED =
   'this is no purchase code: it is too short, too long, or has other characters; check that it was copied whole';
+const NOT_KNOWN = 'the service does not know this purchase code; check that it was copied whole';
 const NO_ITEM_ID =
   'the item must be a whole number, as Number(req.params.id) gives it; check the link';
 
-/**
- * Makes the check of a guard, which rejects with the errors of the app's own functions. It asks the service only
- * when the cache has no answer, or is not to be used; only then it calls `signalOf`, for the signal that ends the request.
- * @param clientOf gives the client key. Called only when the cache has no answer.
- * @param letsInOutage whether visitors are let in while the service is down. With `holder` they need an account then, too.
- * @throws TypeError that names the wrong option.
- */
-export function makePurchaseCheck<Req>(
-  owner: string,
-  keyApi: PurchaseValidator,
-  options: PurchaseCheckOptions<Req, HolderId | HolderIdOf<Req>>,
-  clientOf: (req: Req, gate: GuessGate) => string,
-  letsInOutage = false,
-) {
-  shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
-  const { item } = options;
-  const itemIds = typeof item === 'function' ? undefined : itemsOption(owner, item);
-  const checkConditions = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
-  const accept = functionOption(owner, 'accept', options.accept);
-  const checkHolder = 'holder' in options ? makeHolderCheck(owner, options.holder) : undefined;
-  const { fresh } = options;
-  const checkFresh = (value: unknown): boolean => flagOption(owner, 'fresh', value);
-  const isAlwaysFresh = typeof fresh !== 'function' && checkFresh(fresh);
-  const gate = guessGate(owner, options.guessLimit, keyApi);
+const NO_ANSWER =
+  'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws';
 
-  const decide = async (
-    purchase: Purchase | null,
-    code: string,
-    items: readonly number[] | undefined,
-    req: Req,
-  ): Promise<CheckResult> => {
-    if (purchase === null) {
-      return deny(
-        'purchase_code_invalid',
-        'the service does not know this purchase code; check that it was copied whole',
-      );
+/** The answer about a code, `null` for one that the service does not know; or why there is none. */
+type Answer =
+  | { readonly purchase: Purchase | null; readonly unknown?: undefined }
+  | { readonly purchase?: undefined; readonly unknown: CheckResult };
+
+/** What comes with a code. */
+export interface Visit<Req> {
+  readonly req: Req;
+  /** Makes the signal that ends the request. Called only if the service is to be asked. */
+  readonly signal: () => AbortSignal | undefined;
+  /** Who is counted. Called only if the service is to be asked. */
+  readonly client: () => AppId;
+  /** Throws when the visitor has left. */
+  readonly throwIfLeft: () => void;
+}
+
+/** The check of a guard: finds out what a code is worth. */
+export class PurchaseCheck<Req> {
+  readonly #items: readonly number[] | undefined;
+  readonly #refusalOf: ReturnType<typeof makeConditionCheck<Req>>;
+  readonly #hold: ReturnType<typeof makeHolderCheck<Req>> | undefined;
+
+  /**
+   * @param letsInOutage whether visitors are let in while the service is down. With `holder` they need an account then, too.
+   * @throws TypeError that names the wrong option.
+   */
+  constructor(
+    private readonly owner: string,
+    private readonly keyApi: PurchaseValidator,
+    private readonly options: PurchaseCheckOptions<Req, HolderId | HolderIdOf<Req>>,
+    private readonly letsInOutage = false,
+  ) {
+    shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
+    const { item, fresh } = options;
+    this.#items = typeof item === 'function' ? undefined : itemsOption(owner, item);
+    this.#refusalOf = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
+    functionOption(owner, 'accept', options.accept);
+    this.#hold = 'holder' in options ? makeHolderCheck(owner, options.holder) : undefined;
+    if (typeof fresh !== 'function') flagOption(owner, 'fresh', fresh);
+  }
+
+  /** Rejects with the errors of the app's own functions. @param given the code as it was sent. */
+  async decide(given: unknown, visit: Visit<Req>): Promise<CheckResult> {
+    const { req } = visit;
+    if (isAbsent(given)) {
+      const message = 'no purchase code was sent; send the one that came with the purchase';
+      return deny('purchase_required', message, 'absent');
     }
-    // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
-    if (typeof purchase?.item?.id !== 'number') {
-      return undecided(
-        'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws',
-      );
+    const { item, accept } = this.options;
+    const items = typeof item === 'function' ? [await item(req)].flat() : this.#items;
+    if (items && !areIds(items)) return deny('item_id_invalid', NO_ITEM_ID);
+
+    const code = this.#read(given);
+    if (code === undefined) return deny('purchase_code_invalid', MALFORMED);
+
+    const { purchase, unknown } = await this.#ask(code, visit);
+    if (unknown !== undefined) {
+      // In an outage nobody becomes a holder, but visitors without an account are refused.
+      return unknown.isOutage && this.#hold ? this.#hold(unknown, code, req) : unknown;
     }
-    const refusal = checkConditions(purchase, items);
+    if (purchase === null) return deny('purchase_code_invalid', NOT_KNOWN);
+
+    const refusal = this.#refusalOf(purchase, items, code);
     if (refusal !== undefined) return refusal;
     if (accept !== undefined && (await accept(purchase, req)) !== true) {
       return refuse(purchase, 'purchase_not_accepted', '"accept" refused it; send another one');
     }
     const valid: CheckResult = { verdict: 'valid', purchase };
     // Last, so that a refused purchase is held by nobody.
-    return checkHolder ? checkHolder(valid, code, req) : valid;
-  };
+    return this.#hold ? this.#hold(valid, code, req) : valid;
+  }
 
-  return async (
-    given: unknown,
-    req: Req,
-    signalOf: () => AbortSignal | undefined,
-  ): Promise<CheckResult> => {
-    if (isAbsent(given)) {
-      const message = 'no purchase code was sent; send the one that came with the purchase';
-      return deny('purchase_required', message, 'absent');
-    }
-    const items = typeof item === 'function' ? [await item(req)].flat() : itemIds;
-    if (items && !areIds(items)) return deny('item_id_invalid', NO_ITEM_ID);
-    if (typeof given !== 'string') return deny('purchase_code_invalid', MALFORMED);
+  /** The code; `undefined`: it cannot be one. */
+  #read(given: unknown): string | undefined {
+    if (typeof given !== 'string') return undefined;
     // Most codes are normalised already.
     const code = isPurchaseCode(given) ? given : normalizePurchaseCode(given);
-    if (!isPurchaseCode(code, keyApi.codePattern)) {
-      return deny('purchase_code_invalid', MALFORMED);
-    }
-    const isFresh = typeof fresh === 'function' ? checkFresh(await fresh(req)) : isAlwaysFresh;
-    const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
-    if (known !== undefined) return decide(known, code, items, req);
-    const signal = signalOf();
-    signal?.throwIfAborted();
-    const ask = async (onCached?: () => void) =>
-      keyApi.validatePurchase(code, { signal, fresh: isFresh, onCached });
-    // Outside of `try`, because a failing `keyGenerator` is the app's error, not an answer of the service.
-    const asked = gate ? gate.attempt(clientOf(req, gate), ask, signal) : ask();
+    return isPurchaseCode(code, this.keyApi.codePattern) ? code : undefined;
+  }
+
+  /** Asks the cache or the service. */
+  async #ask(code: string, visit: Visit<Req>): Promise<Answer> {
+    const { owner, options } = this;
+    const { fresh } = options;
+    const isFresh = typeof fresh === 'function' ? await fresh(visit.req) : fresh;
+    let isOwnError = false;
     let purchase: Purchase | null;
     try {
-      purchase = await asked;
+      purchase = await this.keyApi.validatePurchase(code, {
+        fresh: flagOption(owner, 'fresh', isFresh),
+        // A cached answer needs neither.
+        get signal() {
+          return visit.signal();
+        },
+        get client() {
+          isOwnError = true;
+          const client = visit.client();
+          isOwnError = false;
+          return client;
+        },
+      });
     } catch (error) {
-      // `onUnknown` is for a service that is down, not for a visitor who has left.
-      if (!isMarketgateError(error) || signal?.aborted) throw error;
+      // `onUnknown` is for a service that is down, not for a visitor who has left, nor for an error of the app.
+      visit.throwIfLeft();
+      if (isOwnError || !isMarketgateError(error)) throw error;
       if (error.status < 500 && error.code !== 'too_many_attempts') throw error;
-      const unknown: CheckResult = { verdict: 'unknown', error };
-      if (!letsInOutage || !(await isOutage(error))) return unknown;
-      const outage: CheckResult = { ...unknown, isOutage: true };
-      return checkHolder ? checkHolder(outage, code, req) : outage;
+      const isDown = this.letsInOutage && (await isOutage(error));
+      return { unknown: { verdict: 'unknown', error, isOutage: isDown } };
     }
-    signal?.throwIfAborted();
-    return decide(purchase, code, items, req);
-  };
+    visit.throwIfLeft();
+    // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
+    if (purchase === null || typeof purchase?.item?.id === 'number') return { purchase };
+    return { unknown: undecided(NO_ANSWER) };
+  }
 }
 
 /** Whether no code was sent. Any other value that is not a string is a wrong code. */
@@ -241,17 +264,24 @@ function makeConditionCheck<Req>(
   }
   const licenses = licensesOption(owner, conditions.licenseType);
   const wanted = licenses?.map((type) => `"${type}"`).join(' or ');
+  const accepted = new Set(licenses?.map((type) => type.toLowerCase()));
   const supported = flagOption(owner, 'supported', conditions.supported);
 
-  return (purchase: Purchase, items: readonly number[] | undefined): CheckResult | undefined => {
+  return (
+    purchase: Purchase,
+    items: readonly number[] | undefined,
+    code: string,
+  ): CheckResult | undefined => {
     if (items !== undefined && !items.includes(purchase.item.id)) {
       const why = 'for another item; send the code of this one';
       return refuse(purchase, 'purchase_item_mismatch', why);
     }
     if (licenses !== undefined) {
-      if (wasUnreadable(purchase, 'license_type')) return unreadable('license_type');
-      if (!licenses.includes(purchase.license_type)) {
-        const why = `its licence is of another kind; it takes ${wanted}`;
+      const type: unknown = purchase.license_type;
+      // Nobody can tell which one it is.
+      if (typeof type !== 'string' || isBlank(type)) return unreadable('license_type');
+      if (!accepted.has(type.toLowerCase())) {
+        const why = `its license_type is "${redact(type, [code])}"; it takes ${wanted}`;
         return refuse(purchase, 'license_type_mismatch', why);
       }
     }

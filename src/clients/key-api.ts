@@ -1,8 +1,18 @@
-import { Cache, type CallOptions, type Positive } from '../cache/cache.js';
+import { hash } from 'node:crypto';
+import { Attempt, type Attempts, attemptsOption } from '../attempts/attempts.js';
+import {
+  type Answer,
+  Cache,
+  type CacheParts,
+  type CallOptions,
+  type Positive,
+  type RequestOptions,
+  type VisitorCallOptions,
+} from '../cache/cache.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import { checkSignal } from '../deadline.js';
+import { type Deadline, withTimeout } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
@@ -10,6 +20,7 @@ import {
   type HttpCallOptions,
   HttpClient,
   type HttpRequest,
+  isServing,
   noteAnswered,
 } from '../http/http-client.js';
 import type { JsonResponse } from '../http/response.js';
@@ -18,7 +29,7 @@ import type { Account } from '../model/account.js';
 import { type OnDrift, unreadableIn } from '../model/fields.js';
 import { type Item, itemId } from '../model/item.js';
 import { isPurchaseCode, type Purchase, requiredCode } from '../model/purchase.js';
-import { choiceOption, ifUnset, patternOption, wrongOption } from '../options.js';
+import { choiceOption, idText, ifUnset, patternOption, wrongOption } from '../options.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
 import {
   accountDetails,
@@ -58,6 +69,12 @@ export interface KeyApiOptions extends ClientOptions {
   cache?: CacheOptions | false | undefined;
 }
 
+/** What {@link KeyApi} asks the service with: for a lookup of its cache, or for a call without a cache. */
+interface AskOptions
+  extends HttpCallOptions,
+    Partial<Pick<RequestOptions, 'hadPositive' | 'isRefresh' | 'beforeSend'>>,
+    Pick<VisitorCallOptions, 'client'> {}
+
 /** The cache of each endpoint, under the endpoint's `what`, by which invalidations name it. */
 interface Caches {
   readonly account: Cache<Account>;
@@ -87,6 +104,11 @@ export class KeyApi {
   readonly #sharedTier: SharedTier | undefined;
   readonly #caches: Caches | undefined;
   readonly #orders = new Orders();
+  readonly #attempts: Attempts | undefined;
+  /** The address of the service. */
+  readonly #service: string;
+  /** Milliseconds of one call. */
+  readonly #timeout: number;
   /** The items of the list that was last looked into, by id. */
   #index: { readonly list: readonly Item[]; readonly byId: ReadonlyMap<number, Item> } | undefined;
 
@@ -100,6 +122,9 @@ export class KeyApi {
     this.#encoding = choiceOption(me, 'validationEncoding', encoding, ENCODINGS, 'form');
     this.codePattern = patternOption(me, 'codePattern', options.codePattern);
     this.#apiKey = apiKeySource(options.apiKey);
+    this.#attempts = attemptsOption(me, options.guessLimit, settings.timer);
+    this.#timeout = settings.timeout;
+    this.#service = `${settings.url.origin}${settings.url.basePath}`;
     const cache = checkCacheOptions(me, options.cache);
     // The probe is the request that no visitor has a say in.
     const account = (apiKey: string) => this.#request(accountDetails, NO_PARAMETER, apiKey);
@@ -107,14 +132,14 @@ export class KeyApi {
     this.#keyCheck = new KeyCheck(settings.timer, (apiKey) => this.#http.call(account(apiKey), {}));
     if (cache === false) return;
     const { limits, shared, secret, scope } = cache;
-    const { url, timeout, timer } = settings;
+    const { timeout, timer } = settings;
     this.#sharedTier =
       shared &&
       new SharedTier(shared, {
         limits,
         timeout,
         secret: () => secret ?? this.#apiKey(),
-        context: `${url.origin}${url.basePath}\n${scope ?? ''}`,
+        context: `${this.#service}\n${scope ?? ''}`,
         orders: this.#orders,
       });
     this.#caches = this.#makeCaches(limits, timer);
@@ -135,43 +160,30 @@ export class KeyApi {
   }
 
   /**
-   * One item, or `null` when the service says that there is none (items/item). Within the `ttl` of a list that is not
-   * empty, the list answers: an item that is not in it is `null`.
+   * One item, or `null` when the service says that there is none. The whole list answers (items/all), and is asked for
+   * where it is not cached: within its `ttl`, an item that is not in it is `null`. Only where the list is not to be had, is
+   * empty or has items that cannot be read, the item is asked for by itself (items/item).
    * @param id - a whole number, or its digits as in a route parameter.
-   * @throws MarketgateError `item_id_invalid` for any other id, without a request.
+   * @throws MarketgateError `item_id_invalid` for any other id, without a request; `too_many_attempts`.
    */
-  async getItem(id: number | string, options: CallOptions = {}): Promise<Item | null> {
+  async getItem(id: number | string, options: VisitorCallOptions = {}): Promise<Item | null> {
     const number = itemId(id);
     const key = String(number);
     if (!this.#caches) return this.#ask(itemsItem, key, options);
     const { items, item } = this.#caches;
-    const { signal, fresh, onCached } = options;
-    if (signal !== undefined) checkSignal(signal);
-    const known = fresh ? undefined : this.peekItem(number);
-    if (known !== undefined) {
-      onCached?.();
-      return known;
-    }
+    const listed = options.fresh ? undefined : this.#listed(number);
+    if (listed !== undefined) return item.served(listed).value;
     try {
       return await item.get(key, options);
     } catch (error) {
       // `listItems` still serves this list, so its items are served too.
-      const stale = items.staleIfError(NO_PARAMETER, error, options);
+      const stale = options.fresh
+        ? undefined
+        : items.staleIfError(NO_PARAMETER, error, options.signal);
       const last = stale && this.#inList(number, stale);
       if (!stale || !last) throw error;
-      onCached?.();
       return item.served({ value: last, at: stale.at }, true).value;
     }
-  }
-
-  /** The cached answer of {@link getItem}, or `undefined` when the service must be asked. @param id a whole number. */
-  peekItem(id: number): Item | null | undefined {
-    if (!this.#caches) return undefined;
-    const { items, item } = this.#caches;
-    const list = items.withinTtl(NO_PARAMETER);
-    const listed = list && this.#inList(id, list);
-    if (list && listed !== undefined) return item.served({ value: listed, at: list.at }).value;
-    return item.peek(String(id))?.value;
   }
 
   /**
@@ -179,21 +191,13 @@ export class KeyApi {
    * invalid. Refunded purchases and codes of other authors are invalid too. A text that cannot be a code
    * ({@link KeyApiOptions.codePattern}) is invalid without a request.
    * @param code as the customer gave it: surrounding blanks, full-width letters and invisible characters are fine.
-   * @throws TypeError when the code is blank or not a string.
+   * @throws TypeError when the code is blank or not a string. MarketgateError `too_many_attempts`, where `client` has asked
+   * about too many wrong codes.
    */
-  async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
+  async validatePurchase(code: string, options: VisitorCallOptions = {}): Promise<Purchase | null> {
     const plain = plainCode(code);
     if (!isPurchaseCode(plain, this.codePattern)) return null;
     return this.#get(purchasesValidation, plain, options);
-  }
-
-  /**
-   * The cached answer of {@link validatePurchase}: the purchase, `null` for an invalid code, or
-   * `undefined` when the service must be asked.
-   * @param code - a code without blanks or other decoration.
-   */
-  peekPurchase(code: string): Purchase | null | undefined {
-    return this.#caches?.purchase.peek(code)?.value;
   }
 
   /**
@@ -219,52 +223,99 @@ export class KeyApi {
     await this.#http.close();
   }
 
-  #get<T extends object>(endpoint: Endpoint<T>, value: string, options: CallOptions) {
+  #get<T extends object>(endpoint: Endpoint<T>, value: string, options: VisitorCallOptions) {
     const cache = this.#caches?.[endpoint.what] as Cache<T> | undefined;
     return cache ? cache.get(value, options) : this.#ask(endpoint, value, options);
   }
 
   /**
-   * Asks the service with the current api_key. A negative answer counts only once the service is known to
-   * know the key. An answer that blames the key is `api_key_rejected` once account/details rejects it too.
+   * Asks the service with the current api_key, and counts that for the client.
    * @param value of the endpoint's parameter.
    */
-  #ask<T>(
+  async #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
+    const { what } = endpoint;
+    // What renews an answer is caused by whoever comes first. Only items can cost one request each.
+    const client = options.isRefresh && what !== 'item' ? undefined : options.client;
+    const counted = idText('KeyApi', 'client', client);
+    let apiKey = '';
+    const scope = (): string => this.#scopeOf(apiKey);
+    const attempt = new Attempt(this.#attempts, counted, scope, options.beforeSend);
+    try {
+      const answer = await this.#http.within(nameOf(endpoint), options, async (deadline) => {
+        const current = this.#apiKey();
+        apiKey = typeof current === 'string' ? current : await deadline.race(current);
+        return this.#answer(endpoint, value, apiKey, { deadline, attempt, ...options });
+      });
+      // An item that had to be asked for by itself stays counted.
+      if (answer === null || what === 'item') attempt.end(true);
+      else attempt.endWithAnswer(`${what} ${value.toLowerCase()}`);
+      return answer;
+    } catch (error) {
+      void attempt.endWithError(error, options.signal?.aborted, () => isServing(error));
+      throw error;
+    }
+  }
+
+  /**
+   * The answer of the service. A negative one counts only once the service is known to know the key. One that blames the
+   * key is `api_key_rejected` once account/details rejects it too.
+   */
+  async #answer<T>(
     endpoint: Endpoint<T>,
     value: string,
-    options: HttpCallOptions & { readonly hadPositive?: boolean },
+    apiKey: string,
+    { deadline, attempt, hadPositive }: AskOptions & { deadline: Deadline; attempt: Attempt },
   ): Promise<T | null> {
-    return this.#http.within(nameOf(endpoint), options, async (deadline) => {
-      const current = this.#apiKey();
-      const apiKey = typeof current === 'string' ? current : await deadline.race(current);
-      let isBlamed = false;
-      const request = this.#request(endpoint, value, apiKey);
-      const parse = (response: JsonResponse): T | null => {
-        isBlamed = blamesKey(response);
-        return request.parse(response);
-      };
-      const confirm = () =>
-        deadline.race(this.#keyCheck.confirm(apiKey, isBlamed || options.hadPositive));
-      let answer: T | null;
-      try {
-        answer = await this.#http.send({ ...request, parse }, deadline);
-      } catch (error) {
-        if (isBlamed) {
-          await confirm().catch((doubt: unknown) => {
-            if (isKeyRejected(doubt) || deadline.aborted) throw doubt;
-          });
-        }
-        throw error;
-      }
-      if (answer === null) {
-        await confirm().catch((error: unknown) => {
-          // The service has answered, only the key is in doubt. `onUnknown: 'allow'` must not let that code in.
-          noteAnswered(error);
-          throw error;
+    let isBlamed = false;
+    const request = this.#request(endpoint, value, apiKey);
+    const parse = (response: JsonResponse): T | null => {
+      isBlamed = blamesKey(response);
+      return request.parse(response);
+    };
+    const confirm = () =>
+      deadline.race(this.#keyCheck.confirm(apiKey, isBlamed || hadPositive === true));
+    let answer: T | null;
+    try {
+      answer = await this.#http.send({ ...request, parse }, deadline, attempt);
+    } catch (error) {
+      if (isBlamed) {
+        await confirm().catch((doubt: unknown) => {
+          if (isKeyRejected(doubt) || deadline.aborted) throw doubt;
         });
       }
-      return answer;
-    });
+      throw error;
+    }
+    if (answer === null) {
+      attempt.isRefused = true;
+      await confirm().catch((error: unknown) => {
+        // The service has answered, only the key is in doubt. `onUnknown: 'allow'` must not let that code in.
+        noteAnswered(error);
+        throw error;
+      });
+    }
+    return answer;
+  }
+
+  /** Names the service and the account, for the guess limit. */
+  #scopeOf(apiKey: string): string {
+    return `${this.#service} ${hash('sha256', apiKey, 'base64url').slice(0, 12)}`;
+  }
+
+  /**
+   * Asks for an item: for the whole list, so that pages of items cost one request for all, and for the item by itself only
+   * if the list does not say.
+   */
+  async #askForItem(key: string, options: RequestOptions): Promise<Item | null> {
+    const begunAt = performance.now();
+    const ask = async () => this.#caches?.items.upToDate(NO_PARAMETER, options.signal);
+    // A list that hangs leaves time to ask for the item.
+    const list = options.isFresh
+      ? undefined
+      : await withTimeout(this.#timeout / 2, ask).catch(() => undefined);
+    const listed = list && this.#inList(Number(key), list);
+    if (listed !== undefined) return listed;
+    const elapsed = options.elapsed + performance.now() - begunAt;
+    return this.#ask(itemsItem, key, { ...options, elapsed });
   }
 
   #request<T>(endpoint: Endpoint<T>, value: string, apiKey: string): HttpRequest<T | null> {
@@ -296,21 +347,43 @@ export class KeyApi {
   }
 
   #makeCaches(limits: CacheLimits, clock: () => number): Caches {
-    const cacheOf = <T extends object>(endpoint: Endpoint<T>): Cache<T> =>
+    const cacheOf = <T extends object>(
+      endpoint: Endpoint<T>,
+      parts: Partial<CacheParts<T>> = {},
+    ): Cache<T> =>
       new Cache<T>({
         what: endpoint.what,
         limits,
         clock,
         request: (value, options) => this.#ask(endpoint, value, options),
+        check: () => this.#http.check(nameOf(endpoint)),
         orders: this.#orders,
         sharedTier: this.#sharedTier,
+        ...parts,
       });
     return {
-      account: cacheOf(accountDetails),
-      items: cacheOf(itemsAll),
-      item: cacheOf(itemsItem),
-      purchase: cacheOf(purchasesValidation),
+      account: cacheOf(accountDetails, { isUncounted: true }),
+      items: cacheOf(itemsAll, { isUncounted: true }),
+      item: cacheOf(itemsItem, { request: (key, options) => this.#askForItem(key, options) }),
+      purchase: cacheOf(purchasesValidation, {
+        check: (client) => {
+          this.#http.check(nameOf(purchasesValidation));
+          const counted = idText('KeyApi', 'client', client);
+          const refusal = counted === undefined ? undefined : this.#attempts?.refusalOf(counted);
+          if (refusal) throw refusal;
+        },
+      }),
     };
+  }
+
+  /** An item by the list; `undefined`: that does not say. A list past its `ttl` says only what it has. */
+  #listed(id: number): Answer<Item> | undefined {
+    const items = this.#caches?.items;
+    const list = items?.current(NO_PARAMETER);
+    if (!items || !list || list.value === null) return undefined;
+    const value = this.#inList(id, list as Positive<Item[]>);
+    const isKnown = value !== undefined && (value !== null || items.withinTtl(NO_PARAMETER));
+    return isKnown ? { value, at: list.at } : undefined;
   }
 
   /**

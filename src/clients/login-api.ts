@@ -1,8 +1,9 @@
+import { Attempt, type Attempts, attemptsOption } from '../attempts/attempts.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
-import { HttpClient, type HttpRequest } from '../http/http-client.js';
+import { HttpClient, type HttpRequest, isServing } from '../http/http-client.js';
 import {
   type Body,
   isTransient,
@@ -14,7 +15,7 @@ import { encode } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
 import { type UserInfo, userInfoSchema } from '../model/user-info.js';
-import { choiceOption, positiveOption, textOption } from '../options.js';
+import { type AppId, choiceOption, idText, positiveOption, textOption } from '../options.js';
 
 /** Options of {@link LoginApi}. */
 export interface LoginApiOptions extends ClientOptions {
@@ -39,6 +40,20 @@ export interface LoginCallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Options of {@link LoginApi.exchange}. */
+export interface ExchangeOptions extends LoginCallOptions {
+  /**
+   * Who is counted by the option `guessLimit`, if the service refuses the auth_key: an address, or the id of a user. An
+   * IPv6 address counts with its whole /56. Default: nobody.
+   */
+  client?: AppId;
+  /**
+   * Called right before the auth_key is sent, once the guess limit allows it; can be async. What it throws ends the call,
+   * and nothing is sent or counted. For what must not be used up by a refusal, such as a login attempt.
+   */
+  beforeSend?: (() => unknown) | undefined;
+}
+
 /** The endpoints of the login API (specification: "Endpoints"). */
 export const OAUTH = '/api/oauth';
 export const AUTHORIZE = '/api/authorize';
@@ -56,6 +71,13 @@ export class LoginApi {
   readonly #appSecret: string;
   readonly #tokenLifetime: number;
   readonly #authorizeMethod: 'post' | 'get';
+  readonly #attempts: Attempts | undefined;
+  readonly #timeout: number;
+  /** By access_token: exchanges that are counted until it is known whose they are. */
+  readonly #logins = new Map<
+    string,
+    { readonly attempt: Attempt; readonly timer: NodeJS.Timeout }
+  >();
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: LoginApiOptions) {
@@ -64,6 +86,8 @@ export class LoginApi {
     const settings = clientSettings(me, options, 'authUrl', names);
     const { appId, appSecret, tokenLifetime: life, authorizeMethod: method } = options;
     this.clock = settings.clock;
+    this.#timeout = settings.timeout;
+    this.#attempts = attemptsOption(me, options.guessLimit, settings.timer);
     this.#appId = textOption(me, 'appId', appId);
     this.#appSecret = textOption(me, 'appSecret', appSecret);
     this.#tokenLifetime = positiveOption(me, 'tokenLifetime', life, HOUR, 'milliseconds');
@@ -95,10 +119,10 @@ export class LoginApi {
   /**
    * Exchanges an auth_key for an access_token (POST /api/authorize). The request is never repeated, even
    * without a response, because an auth_key works once.
-   * @throws MarketgateError `auth_key_rejected`; `app_credentials_rejected`; `service_unavailable`;
+   * @throws MarketgateError `auth_key_rejected`; `too_many_attempts`; `app_credentials_rejected`; `service_unavailable`;
    * `unexpected_response`.
    */
-  async exchange(authKey: string, options: LoginCallOptions = {}): Promise<AccessToken> {
+  async exchange(authKey: string, options: ExchangeOptions = {}): Promise<AccessToken> {
     if (typeof authKey !== 'string' || authKey.trim() === '') {
       throw new MarketgateError(
         'auth_key_rejected',
@@ -109,16 +133,24 @@ export class LoginApi {
     const isGet = this.#authorizeMethod === 'get';
     const issuedAt = this.clock();
     const secrets = [this.#appSecret, authKey];
-    const value = await this.#http.call(
-      {
-        method: isGet ? 'GET' : 'POST',
-        path: AUTHORIZE,
-        parameters: encode(fields, isGet ? 'query' : 'form'),
-        repeatable: false,
-        parse: (response) => parseToken(response, secrets),
-      },
-      options,
-    );
+    const request: HttpRequest<string> = {
+      method: isGet ? 'GET' : 'POST',
+      path: AUTHORIZE,
+      parameters: encode(fields, isGet ? 'query' : 'form'),
+      repeatable: false,
+      parse: (response) => parseToken(response, secrets),
+    };
+    const { signal, beforeSend } = options;
+    const client = idText('LoginApi', 'client', options.client);
+    const attempt = new Attempt(this.#attempts, client, () => this.#loginUrl, beforeSend);
+    let value: string;
+    try {
+      value = await this.#http.call(request, { signal, attempt });
+    } catch (error) {
+      void attempt.endWithError(error, signal?.aborted, () => isServing(error));
+      throw error;
+    }
+    if (client !== undefined) this.#holdUntilKnown(value, attempt);
     return { value, issuedAt, expiresAt: issuedAt + this.#tokenLifetime };
   }
 
@@ -132,16 +164,41 @@ export class LoginApi {
     const value = this.#valueOf(token);
     const onDrift: OnDrift = (drift) => reportDrift(this, { endpoint: GET_USER_INFO, ...drift });
     const secrets = [value, this.#appSecret];
-    return this.#http.call(
-      {
-        method: 'GET',
-        path: GET_USER_INFO,
-        parameters: encode({ access_token: value }, 'query'),
-        repeatable: true,
-        parse: (response) => parseUser(response, secrets, onDrift),
-      },
-      options,
-    );
+    const request: HttpRequest<UserInfo> = {
+      method: 'GET',
+      path: GET_USER_INFO,
+      parameters: encode({ access_token: value }, 'query'),
+      repeatable: true,
+      parse: (response) => parseUser(response, secrets, onDrift),
+    };
+    const login = this.#logins.get(value);
+    this.#logins.delete(value);
+    clearTimeout(login?.timer);
+    try {
+      const user = await this.#http.call(request, { signal: options.signal });
+      login?.attempt.endWithAnswer(user.user_id);
+      return user;
+    } catch (error) {
+      void login?.attempt.endWithError(error, options.signal?.aborted, () => isServing(error));
+      throw error;
+    }
+  }
+
+  /**
+   * A further login of the same account stays counted, so an exchange ends only when it is known whose it is. An app that
+   * never asks cannot tell.
+   */
+  #holdUntilKnown(token: string, attempt: Attempt): void {
+    // Where a deployment gives the same token again, it is the same account.
+    if (this.#logins.has(token)) {
+      attempt.end(true);
+      return;
+    }
+    const forget = (): void => {
+      this.#logins.delete(token);
+      attempt.end(false);
+    };
+    this.#logins.set(token, { attempt, timer: setTimeout(forget, this.#timeout).unref() });
   }
 
   /**

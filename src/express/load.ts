@@ -1,11 +1,12 @@
 import type { Request } from 'express';
-import { type GuessLimitOption, guessGate } from '../check/guess-gate.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { MarketgateError } from '../errors.js';
-import { type Item, itemId } from '../model/item.js';
+import { itemId } from '../model/item.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
+import { type ClientOption, clientOption } from '../web/client.js';
+import { isSentUnseen } from '../web/request.js';
 import type { Middleware } from './context.js';
-import { middleware, signalOf } from './middleware.js';
+import { callFor, middleware } from './middleware.js';
 
 /**
  * Puts the whole catalogue at `req.marketplace.items` (specification: items/all); empty when the service
@@ -16,7 +17,7 @@ import { middleware, signalOf } from './middleware.js';
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>, ..._: never[]): Middleware {
   shapedOption('loadItems', 'keyApi', keyApi, ['listItems'], 'a KeyApi');
   return middleware(async ({ res, next, context }) => {
-    context.items = await keyApi.listItems({ signal: signalOf(res) });
+    context.items = await keyApi.listItems(callFor(res));
     next();
   });
 }
@@ -26,40 +27,38 @@ export interface LoadItemOptions {
   /** The item's id: a whole number or its digits, or a promise of either. Default: the route parameter `id`. */
   id?: ((req: Request) => unknown) | undefined;
   /**
-   * As in `requirePurchase`, with which this shares its count: an item that the service does not know is a failed
-   * attempt, unless the cache answers. Default: 10 a minute for each client.
+   * Who is counted by the `guessLimit` of the KeyApi where the list of items does not answer; `false` for nobody. Default:
+   * as in `requirePurchase`.
    */
-  guessLimit?: GuessLimitOption | undefined;
+  client?: ClientOption;
 }
 
 /** As much of a {@link KeyApi} as {@link loadItem} uses. */
-export type ItemSource = Pick<KeyApi, 'getItem'> & Partial<Pick<KeyApi, 'peekItem'>>;
+export type ItemSource = Pick<KeyApi, 'getItem'> & Partial<Pick<KeyApi, 'listItems'>>;
 
 /**
- * Puts one item at `req.marketplace.item` (specification: items/item).
+ * Puts one item at `req.marketplace.item` (specification: items/all, or items/item where the list does not say).
  *
  * Passes to `next`: `item_id_invalid` (400), without a request to the service; `item_not_found` (404); `too_many_attempts`
- * (429), when the client has asked for too many items that do not exist; the error when the service cannot be asked.
+ * (429), when the client has asked for too many items that are in no list; the error when the service cannot be asked.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
 export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Middleware {
   const owner = 'loadItem';
-  const given = knownOptions(owner, options, ['id', 'guessLimit']);
+  const given = knownOptions(owner, options, ['id', 'client']);
   shapedOption<ItemSource>(owner, 'keyApi', keyApi, ['getItem'], 'a KeyApi');
   const idOf = functionOption(owner, 'id', given.id) ?? ((req: Request) => req.params?.id);
-  const gate = guessGate(owner, given.guessLimit, keyApi);
-
-  const ask = (id: number, req: Request, signal: AbortSignal): Promise<Item | null> => {
-    const get = (onCached?: () => void) => keyApi.getItem(id, { signal, onCached });
-    return gate ? gate.attempt(gate.keyGenerator(req), get, signal) : get();
-  };
+  const clientOf = clientOption(owner, given.client);
 
   return middleware(async ({ req, res, next, context }) => {
     const id = itemId(await idOf(req));
-    const known = keyApi.peekItem?.(id);
-    const item = known === undefined ? await ask(id, req, signalOf(res)) : known;
-    if (item === null) {
+    const call = callFor(res, () => clientOf(req));
+    // Another site's page can make a browser send any number of ids.
+    const item = isSentUnseen(req)
+      ? (await keyApi.listItems?.(call))?.find((each) => each.id === id)
+      : await keyApi.getItem(id, call);
+    if (!item) {
       throw new MarketgateError(
         'item_not_found',
         'the service has no item with this id; check the link',
@@ -81,7 +80,7 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>, ..._: never[]): Middleware {
   shapedOption('loadAccount', 'keyApi', keyApi, ['getAccount'], 'a KeyApi');
   return middleware(async ({ res, next, context }) => {
-    context.account = { ...(await keyApi.getAccount({ signal: signalOf(res) })) };
+    context.account = { ...(await keyApi.getAccount(callFor(res))) };
     next();
   });
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { asError, MarketgateError } from '../errors.js';
+import type { AppId } from '../options.js';
 import { handleThrown, refuseWith } from '../web/response.js';
 import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
 
@@ -41,8 +42,23 @@ export function middleware(run: (call: Call) => Promise<void>): Middleware {
   };
 }
 
-/** A signal that is aborted when the visitor leaves, so that no request goes on that nobody waits for. */
-export function signalOf(res: ServerResponse): AbortSignal {
+/** Tells when a visitor leaves, so that no request goes on that nobody waits for. */
+export function leavingOf(res: ServerResponse) {
+  let signal: AbortSignal | undefined;
+  const signalFor = (): AbortSignal => {
+    signal ??= signalOf(res);
+    return signal;
+  };
+  return {
+    /** A signal that is aborted then. Made when it is first asked for: a cached answer needs none. */
+    signal: signalFor,
+    throwIfLeft: () => {
+      if (signal !== undefined || res.closed) signalFor().throwIfAborted();
+    },
+  };
+}
+
+function signalOf(res: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const onClose = (): void => {
     const message = 'the visitor left before the service had answered';
@@ -52,4 +68,17 @@ export function signalOf(res: ServerResponse): AbortSignal {
   // The response of a WebSocket upgrade has no events.
   else res.once?.('close', onClose);
   return controller.signal;
+}
+
+/** What a call for a visitor takes, each made only when it is read. */
+export function callFor(res: ServerResponse, client?: () => AppId) {
+  const leaving = leavingOf(res);
+  return {
+    get signal(): AbortSignal {
+      return leaving.signal();
+    },
+    get client(): AppId {
+      return client?.();
+    },
+  };
 }

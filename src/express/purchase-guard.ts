@@ -6,18 +6,19 @@ import {
   type Denial,
   type HolderId,
   isAbsent,
-  makePurchaseCheck,
+  PurchaseCheck,
   type PurchaseCheckOptions,
   type PurchaseValidator,
 } from '../check/purchase-check.js';
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import type { MarketgateError } from '../errors.js';
 import { choiceOption, functionOption, knownOptions, textOption, wrongOption } from '../options.js';
-import { queryOf } from '../web/request.js';
+import { type ClientOption, clientOption } from '../web/client.js';
+import { isSentUnseen, queryOf } from '../web/request.js';
 import { refuseWith } from '../web/response.js';
 import { idOfUser } from '../web/user.js';
 import { keepPrivate, type MarketplaceContext, type Middleware, varyOn } from './context.js';
-import { middleware, signalOf } from './middleware.js';
+import { leavingOf, middleware } from './middleware.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions
@@ -27,6 +28,11 @@ export interface LoadPurchaseOptions
    * `purchase_code`.
    */
   code?: CodeSource | undefined;
+  /**
+   * Who is counted by the `guessLimit` of the KeyApi, as in `(req) => req.user?.id`; `false` for nobody. Default: `req.ip`,
+   * which needs Express's `trust proxy` behind a proxy, or the socket's address; also where the function gives nothing.
+   */
+  client?: ClientOption;
 }
 
 /** Options of {@link requirePurchase}. */
@@ -44,7 +50,7 @@ export interface RequirePurchaseOptions extends LoadPurchaseOptions {
     | undefined;
 }
 
-const LOAD_OPTION_NAMES = ['code', ...CHECK_OPTION_NAMES] as const;
+const LOAD_OPTION_NAMES = ['code', 'client', ...CHECK_OPTION_NAMES] as const;
 
 /**
  * Lets only visitors with a valid purchase code into a route (specification: purchases/validation), with the purchase at
@@ -145,13 +151,13 @@ function makeRequestCheck(
   if (typeof source !== 'function') {
     throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
   }
-  const check = makePurchaseCheck<Request>(
+  const clientOf = clientOption(owner, options.client);
+  const check = new PurchaseCheck<Request>(
     owner,
     keyApi,
     typeof holder?.id === 'function'
       ? { ...options, holder: { ...holder, id: idOfUser(holder.id) } }
       : options,
-    (req, gate) => gate.keyGenerator(req),
     letsInOutage,
   );
   // An id that is the same for all visitors would let them share a code.
@@ -159,8 +165,9 @@ function makeRequestCheck(
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
   }
   const checkRequest = async (req: Request, res: ServerResponse): Promise<CheckResult> => {
-    const code = await source(req);
-    return check(code, req, () => signalOf(res));
+    const code = isSentUnseen(req) ? undefined : await source(req);
+    const { signal, throwIfLeft } = leavingOf(res);
+    return check.decide(code, { req, signal, throwIfLeft, client: () => clientOf(req) });
   };
   // A session usually says who holds the code.
   const headers = [...(source.headers ?? []), ...(holder ? ['Cookie'] : [])];

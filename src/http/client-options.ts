@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
 import type { Dispatcher } from 'undici';
+import type { GuessLimitOption } from '../attempts/guess-limit.js';
 import { MAX_TIMER_DELAY } from '../deadline.js';
 import {
   countOption,
@@ -66,6 +67,13 @@ export interface ClientOptions {
    * if the global `fetch` is replaced later. Cannot be combined with `dispatcher`.
    */
   fetch?: FetchLike | undefined;
+  /**
+   * How many failed attempts a client can make: wrong codes, unknown items and failed logins, over all calls that name the
+   * same `client`. Over the limit they reject with `too_many_attempts`, and the service is not asked. Valid codes, cached
+   * answers and outages do not count. A `RedisGuessLimit` of `marketgate/redis` counts over a fleet; `false` turns it off.
+   * Default: 10 in a minute for each client, and 30 for all together.
+   */
+  guessLimit?: GuessLimitOption | undefined;
   /** The current time in epoch milliseconds, for tests. Default: `Date.now`; for durations, a clock that cannot step. */
   clock?: (() => number) | undefined;
 }
@@ -91,6 +99,7 @@ export function clientSettings<T extends ClientOptions>(
     'allowInsecure',
     'dispatcher',
     'fetch',
+    'guessLimit',
     'clock',
   ] as const;
   const given = knownOptions(owner, options, [urlName, ...names, ...common]);

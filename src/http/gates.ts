@@ -56,12 +56,15 @@ export class Breaker {
    * @throws MarketgateError `service_unavailable` with `retryAfter`, while the breaker is open.
    */
   enter(what: string): void {
+    this.check(what);
     if (!this.isOpen) return;
-    if (!this.#isResting && this.#deciding === undefined) {
-      this.#probed = undefined;
-      this.#decide();
-      return;
-    }
+    this.#probed = undefined;
+    this.#decide();
+  }
+
+  /** @throws MarketgateError `service_unavailable` with `retryAfter`, where a call would not be let through. */
+  check(what: string): void {
+    if (!this.isOpen || (!this.#isResting && this.#deciding === undefined)) return;
     const { retryAfter } = this;
     throw new MarketgateError(
       'service_unavailable',

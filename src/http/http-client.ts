@@ -1,3 +1,4 @@
+import type { Attempt } from '../attempts/attempts.js';
 import { checkSignal, Deadline, type Ending } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError, withRetryAfter } from '../errors.js';
@@ -16,6 +17,8 @@ export interface HttpCallOptions {
   readonly signal?: AbortSignal | Ending;
   /** Milliseconds of the timeout that have elapsed. */
   readonly elapsed?: number;
+  /** What counts the requests, for the guess limit. */
+  readonly attempt?: Attempt;
 }
 
 /** Milliseconds before the first retry, and the most before a later one. */
@@ -97,18 +100,27 @@ export class HttpClient {
     }
   }
 
+  /** @throws MarketgateError `service_unavailable`, where a request would not be sent, without the cost of a call. */
+  check(name: string): void {
+    this.#gate.check(name);
+    this.#breaker.check(name);
+  }
+
   /** Runs a call of one request. */
   call<T>(request: HttpRequest<T>, options: HttpCallOptions): Promise<T> {
-    return this.within(nameOf(request), options, (deadline) => this.send(request, deadline));
+    const { attempt } = options;
+    return this.within(nameOf(request), options, (deadline) =>
+      this.send(request, deadline, attempt),
+    );
   }
 
   /**
    * Sends the request, with retries where they are safe, and parses the response.
    * @throws MarketgateError, or the reason of the caller's aborted signal.
    */
-  async send<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
+  async send<T>(request: HttpRequest<T>, deadline: Deadline, attempt?: Attempt): Promise<T> {
     try {
-      return await this.#sendWithRetries(request, deadline);
+      return await this.#sendWithRetries(request, deadline, attempt);
     } catch (error) {
       // A service that asks to be left alone is there.
       const state = async (): Promise<ServiceState> =>
@@ -125,16 +137,21 @@ export class HttpClient {
     return closed;
   }
 
-  async #sendWithRetries<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
+  async #sendWithRetries<T>(
+    request: HttpRequest<T>,
+    deadline: Deadline,
+    counted?: Attempt,
+  ): Promise<T> {
     const name = nameOf(request);
     const retries = request.repeatable ? this.settings.retries : 0;
     const breaker = this.#breaker;
     this.#gate.check(name);
     breaker.enter(name);
+    await counted?.reserve(deadline);
     for (let attempt = 0; ; attempt++) {
       try {
         const answer = await this.#turns.run(deadline, () =>
-          this.#attempt(request, attempt, deadline),
+          this.#attempt(request, attempt, deadline, counted),
         );
         breaker.succeeded();
         return answer;
@@ -152,7 +169,7 @@ export class HttpClient {
         const canRetry = attempt < retries && wait < deadline.remaining && !breaker.isOpen;
         if (canRetry) await deadline.wait(wait);
         // Other calls can have opened the breaker meanwhile.
-        if (!canRetry || breaker.isOpen) {
+        if (!canRetry || breaker.isOpen || (await counted?.reserve(deadline)) === false) {
           const retryAfter = Math.max(this.#gate.retryAfter, breaker.retryAfter);
           throw retryAfter > 0 ? withRetryAfter(error, retryAfter) : error;
         }
@@ -181,9 +198,15 @@ export class HttpClient {
   }
 
   /** Sends the request once. */
-  async #attempt<T>(request: HttpRequest<T>, attempt: number, deadline: Deadline): Promise<T> {
+  async #attempt<T>(
+    request: HttpRequest<T>,
+    attempt: number,
+    deadline: Deadline,
+    counted?: Attempt,
+  ): Promise<T> {
     // It can have been closed while the request was waiting. What is not sent is not reported as a request.
     this.#gate.check(nameOf(request));
+    if (counted) counted.isAsked = true;
     const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
     let failure: unknown;
     try {

@@ -1,8 +1,8 @@
 import type { Request } from 'express';
 import type { AuthenticateOptions } from 'passport';
 import { Strategy as OAuth2Strategy } from 'passport-oauth2';
-import type { GuessGate } from '../check/guess-gate.js';
-import { asError, isMarketgateError } from '../errors.js';
+import { clientKey } from '../attempts/client-key.js';
+import { asError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
 import { isPrefetch, pathnameOf, queryOf, withoutQuery } from '../web/request.js';
 import { handleThrown, noStore, refuseWith, responseOf, trackResponses } from '../web/response.js';
@@ -319,29 +319,38 @@ function attemptsOf({ setup, req, state }: StrategyRequest): readonly LoginAttem
   return state.attempts.filter(({ id }) => id === echoed);
 }
 
+/** Why an auth_key is not exchanged. */
+const USED = new Error('this auth_key was already used');
+const NO_ATTEMPT = new Error('other callbacks have taken all login attempts');
+
 /**
  * Trades the auth_key and an attempt for a token. Gives 'used' for a key that another request has used, and `undefined`
  * when other callbacks have taken all attempts.
  */
 async function exchange(request: StrategyRequest, authKey: string) {
-  const { claims, guessGate, loginApi } = request.setup;
-  // What pages elsewhere make a browser send does not count for everybody at its address. Not by browser: whoever
-  // sends as many cookies as wanted would be as many clients.
-  const isForeign = request.state.attempts.every(({ foreign }) => foreign);
-  const clientOf = (gate: GuessGate): string =>
-    `${isForeign ? 'elsewhere ' : ''}${gate.keyGenerator(request.req)}`;
-  const ask = async () => {
+  const { claims, clientOf, loginApi } = request.setup;
+  let attempt: LoginAttempt | undefined;
+  // Both only once the guess limit allows it: over it, nothing is used up, and nothing is stored.
+  const take = async (): Promise<void> => {
     // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
-    if (!(await claims.claim(authKey))) return 'used';
-    const attempt = await takeAttempt(request);
-    return attempt && { to: attempt.to, token: await loginApi.exchange(authKey) };
+    if (!(await claims.claim(authKey))) throw USED;
+    attempt = await takeAttempt(request);
+    if (attempt === undefined) throw NO_ATTEMPT;
   };
-  // An outage does not count.
-  const isRefused = (answer: unknown): boolean =>
-    isMarketgateError(answer) && answer.code === 'auth_key_rejected';
-  // The limit comes before all else: over it, nothing is used up, and nothing is stored.
-  const asked = guessGate?.attempt(clientOf(guessGate), ask, undefined, isRefused) ?? ask();
-  return asked.catch(throwAsFailure);
+  try {
+    const visitor = clientOf(request.req);
+    // Another site's page can begin logins and open callbacks. The visitor's address must not pay for them.
+    const isForeign = attemptsOf(request).every(({ foreign }) => foreign);
+    const client = isForeign && visitor ? `elsewhere ${clientKey(String(visitor))}` : visitor;
+    const token = await loginApi.exchange(authKey, { client, beforeSend: take });
+    // An app can have given an object of its own, which takes no such option.
+    if (attempt === undefined) await take();
+    return { to: attempt?.to, token };
+  } catch (error) {
+    if (error === USED) return 'used';
+    if (error === NO_ATTEMPT) return undefined;
+    return throwAsFailure(error);
+  }
 }
 
 /** Takes an attempt from the browser, for a single use: the newest, because visitors mostly finish the login they began last. */

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type GuessLimitOption, guessGate } from '../check/guess-gate.js';
 import type { LoginApi } from '../clients/login-api.js';
 import {
   flagOption,
@@ -18,6 +17,7 @@ import {
   type TokenStore,
   tokenNameFor,
 } from '../stores/token-store.js';
+import { type ClientOption, clientOption } from '../web/client.js';
 import { type ConfirmWhen, type RenderConfirmation, sendConfirmationPage } from './confirmation.js';
 import { claimsIn, type StateStorage, statesInCookie, statesInSession } from './login-state.js';
 import { verifyRunner } from './verify.js';
@@ -69,10 +69,11 @@ export interface MarketplaceStrategyOptions {
   /** Whether a classic verify gets `req` as its first argument. Default false. */
   passReqToCallback?: boolean | undefined;
   /**
-   * Limits the failed logins of a client: auth_keys that the service refuses. By default 10 a minute; over it, the error
-   * is `too_many_attempts`, and the service is not asked. `false` for no limit.
+   * Who is counted by the `guessLimit` of `loginApi` when the service refuses an auth_key, as in `(req) => req.ip` (the
+   * default); `false` for nobody. Over the limit the error is `too_many_attempts`, the service is not asked, and neither the
+   * auth_key nor the login attempt is used up.
    */
-  guessLimit?: GuessLimitOption | undefined;
+  client?: ClientOption;
   /** The current time in epoch milliseconds, for login attempts. Default: the clock of `loginApi`. */
   clock?: (() => number) | undefined;
 }
@@ -80,7 +81,7 @@ export interface MarketplaceStrategyOptions {
 const OWNER = 'MarketplaceStrategy';
 const NAMES = [
   ...(['loginApi', 'tokenStore', 'loginAttempts', 'state', 'confirm', 'name'] as const),
-  ...(['passReqToCallback', 'guessLimit', 'clock'] as const),
+  ...(['passReqToCallback', 'client', 'clock'] as const),
 ];
 
 /** Checks the options and makes what each request to the strategy needs. @throws TypeError that names the wrong option. */
@@ -101,7 +102,7 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
     clock: functionOption(OWNER, 'clock', given.clock) ?? loginApi.clock ?? Date.now,
     storage: storageOption(given.loginAttempts, scope),
     claims: claimsIn(tokenStore, scope),
-    guessGate: guessGate(OWNER, given.guessLimit, loginApi),
+    clientOf: clientOption(OWNER, given.client),
     tokenStore,
     tokenName: tokenNameFor(name),
     state: flagOption(OWNER, 'state', given.state),

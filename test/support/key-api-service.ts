@@ -27,6 +27,10 @@ export async function begun<T extends Promise<unknown>[]>(...calls: T): Promise<
   return calls;
 }
 
+/** What the cache of a process has about a code: a call that is aborted already gets only that, and sends nothing. */
+export const cachedPurchase = (keyApi: KeyApi, code: string) =>
+  keyApi.validatePurchase(code, { signal: AbortSignal.abort() }).catch(() => undefined);
+
 /** The key API in memory, with a clock that the test moves. */
 export class KeyApiService {
   now = 1_800_000_000_000;

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import {
   type AccessToken,
   type AsyncVerify,
+  type ExchangeOptions,
   isFreshLogin,
   type LoginApi,
   MarketgateError,
@@ -118,12 +119,17 @@ export function fakeLoginApi(overrides: Partial<Record<keyof LoginApi, unknown>>
   const loginApi = {
     clock: () => 0,
     loginUrl: () => LOGIN_URL,
-    exchange: async (authKey: string): Promise<AccessToken> => {
+    getUser: async (): Promise<UserInfo> => userInfo,
+    ...overrides,
+    exchange: async (
+      authKey: string,
+      { beforeSend }: ExchangeOptions = {},
+    ): Promise<AccessToken> => {
+      await beforeSend?.();
+      if (typeof overrides.exchange === 'function') return overrides.exchange(authKey);
       exchanged.push(authKey);
       return token;
     },
-    getUser: async (): Promise<UserInfo> => userInfo,
-    ...overrides,
   };
   return { loginApi: loginApi as unknown as LoginApi, exchanged };
 }

@@ -86,11 +86,9 @@ const redis = REDIS_SERVER === undefined ? undefined : await startRedis();
 const client = redis && (await createClient({ url: redis.url }).connect());
 const subscriber = client && (await client.duplicate().connect());
 const shared = subscriber && new RedisCache({ client, subscriber });
-const sharing = shared && new KeyApi({ baseUrl, apiKey, cache: { shared } });
-if (sharing) {
-  const guessLimit = new RedisGuessLimit({ client });
-  app.get('/shared', requirePurchase(sharing, { guessLimit }), (_req, res) => void res.send('it'));
-}
+const guessLimit = client && new RedisGuessLimit({ client });
+const sharing = shared && new KeyApi({ baseUrl, apiKey, cache: { shared }, guessLimit });
+if (sharing) app.get('/shared', requirePurchase(sharing), (_req, res) => void res.send('it'));
 app.use(session({ secret: 'only-for-this-walk', resave: false, saveUninitialized: false }));
 app.get('/login', passport.authenticate('marketplace'));
 app.get('/callback', passport.authenticate('marketplace'), (req, res) =>

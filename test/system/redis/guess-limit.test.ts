@@ -1,43 +1,52 @@
 import { randomUUID } from 'node:crypto';
+import { KeyApi, type KeyApiOptions } from 'marketgate';
 import { RedisGuessLimit } from 'marketgate/redis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { guessGate } from '../../../src/check/guess-gate.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { hear } from '../../support/hear.js';
 import { redisIsMissing, SOON, TROUBLES } from '../../support/redis-server.js';
+import { json, ServiceInMemory } from '../../support/service-in-memory.js';
+import { account, guess, KEY, purchase, refusal, success } from '../../support/wire.js';
 import { EveryClient, type Opened } from './support/every-client.js';
 
 const WHO = '203.0.113.7';
 const MINUTE = 60_000;
 
-/** The guards of one process, with a limit of four. */
+/** A service that knows the codes which begin with "valid". */
+const service = () =>
+  new ServiceInMemory(({ path, parameter }) => {
+    if (path === '/api/account/details') return json(success({ data: account }));
+    const purchase_code = String(parameter('purchase_code'));
+    return purchase_code.startsWith('valid')
+      ? json(success({ data: { purchase: { ...purchase, purchase_code } } }))
+      : json(refusal('Invalid purchase code'), 404);
+  });
+
+let codes = 0;
+
+/** One process of a fleet, with a limit of four. */
 class Process {
-  readonly #limit;
-  readonly #gate;
-  constructor(client: Opened['client'], prefix: string) {
-    this.#limit = new RedisGuessLimit({ client, prefix, limit: 4 });
-    this.#gate = guessGate('test', this.#limit, {});
+  readonly #keyApi: KeyApi;
+  constructor(client: Opened['client'], prefix: string, options: Partial<KeyApiOptions> = {}) {
+    const guessLimit = new RedisGuessLimit({ client, prefix, limit: 4 });
+    const baseUrl = 'https://market.example';
+    const given = { baseUrl, apiKey: KEY, dispatcher: service(), guessLimit, ...options };
+    this.#keyApi = new KeyApi({ retries: 0, ...given });
+    onTestFinished(() => this.#keyApi.close());
   }
 
-  /** Asks about a code. Whether the client had an attempt left. */
-  async ask(answer: null | 'purchase' = null, client = WHO): Promise<boolean> {
-    try {
-      await this.#gate?.attempt(client, async () => answer);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  /** How many attempts Redis has counted, one more included, which is given back. */
-  async count(client = WHO): Promise<number> {
-    const { consumedPoints } = await this.#limit.limiter.consume(client);
-    await this.#limit.limiter.reward(client);
-    return consumedPoints;
+  /** Asks about another code. Whether the client had an attempt left. */
+  async ask(kind: 'wrong' | 'valid' = 'wrong', client = WHO): Promise<boolean> {
+    const code = `${kind}-${guess(codes++)}`;
+    const answer = this.#keyApi.validatePurchase(code, { client });
+    return answer.then(
+      () => true,
+      () => false,
+    );
   }
 
   /** How many attempts are left to a client; they are used up by asking. */
   async left(client = WHO): Promise<number> {
-    for (let count = 0; ; count++) if (!(await this.ask(null, client))) return count;
+    for (let count = 0; ; count++) if (!(await this.ask('wrong', client))) return count;
   }
 }
 
@@ -77,7 +86,7 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
       const [here, there] = fleet(opened, kind);
       for (const process of [here, there, there]) expect(await process.ask()).toBe(true);
       expect([await here.left(), await there.left()]).toEqual([1, 0]);
-      expect(await there.ask(null, '198.51.100.1')).toBe(true);
+      expect(await there.ask('wrong', '198.51.100.1')).toBe(true);
     });
     await clients.onServers((server) => server.pass(MINUTE));
     expect(await keys()).toEqual([]);
@@ -95,7 +104,7 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
   it('gives back to all processes what was no failed attempt, and leaves nothing', async () => {
     await clients.each(async (opened, kind) => {
       const [here, there] = fleet(opened, kind);
-      const burst = Array.from({ length: 15 }, (_, n) => (n % 2 ? here : there).ask('purchase'));
+      const burst = Array.from({ length: 15 }, (_, n) => (n % 2 ? here : there).ask('valid'));
       expect(await Promise.all(burst)).toEqual(Array(15).fill(true));
     });
     await vi.waitFor(async () => expect(await keys()).toEqual([]), SOON);
@@ -105,13 +114,42 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     await clients.each(async (opened, kind) => {
       const [here, there] = fleet(opened, kind);
       const tried = [];
-      for (let n = 0; n < 37; n++) tried.push(await (n % 2 ? here : there).ask(null, `${n % 18}`));
+      for (let n = 0; n < 37; n++)
+        tried.push(await (n % 2 ? here : there).ask('wrong', `${n % 18}`));
       expect(tried.filter(Boolean)).toHaveLength(30);
-      expect([await here.ask(null, 'fresh'), await there.ask(null, 'fresh')]).toEqual([
-        true,
-        false,
-      ]);
+      const fresh = [await here.ask('wrong', 'fresh'), await there.ask('wrong', 'fresh')];
+      expect(fresh).toEqual([true, false]);
     });
+  });
+
+  it('counts two shops on one Redis separately: by the service, and by the account', async () => {
+    await clients.each(async ({ client }, kind) => {
+      const own = `${prefix}${kind}:`;
+      const [north, south] = [
+        new Process(client, own),
+        new Process(client, own, { apiKey: 'b2'.repeat(32) }),
+      ];
+      const east = new Process(client, own, { baseUrl: 'https://east.example' });
+      for (let n = 0; n < 40; n++) await north.ask('wrong', `${n}`);
+      expect(await north.ask('wrong', '0')).toBe(false);
+      for (const shop of [south, east]) expect(await shop.left('0')).toBe(4);
+    });
+  });
+
+  it('counts what somebody else has written for a minute at most, and no Retry-After is longer', async () => {
+    await clients.each(async ({ client }, kind) => {
+      const guessLimit = new RedisGuessLimit({ client, prefix: `${prefix}${kind}:`, limit: 4 });
+      await guessLimit.reserve(WHO, 'shop');
+      await clients.onServers(async (server) => {
+        for (const key of (await server.command('KEYS', `${prefix}${kind}:*`)) as string[]) {
+          await server.command('SET', key, '1000', 'EX', '31536000');
+        }
+      });
+      const refused = guessLimit.reserve(WHO, 'shop');
+      await expect(refused).rejects.toMatchObject({ code: 'too_many_attempts', retryAfter: 60 });
+    });
+    await clients.onServers((server) => server.pass(MINUTE));
+    expect(await keys()).toEqual([]);
   });
 
   it('takes nothing from customers that a frozen Redis counts later', async () => {
@@ -122,14 +160,16 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     });
     await clients.onServers(TROUBLES.frozen.begin);
     try {
-      const customers = fleets.flatMap((here) => [1, 2, 3].map(() => here.ask('purchase')));
+      const customers = fleets.flatMap((here) => [1, 2, 3].map(() => here.ask('valid')));
       expect(await Promise.all(customers)).toEqual(customers.map(() => true));
     } finally {
       await clients.onServers(TROUBLES.frozen.end);
     }
     await clients.each(async (opened, kind) => {
-      const [other] = fleet(opened, kind);
-      await vi.waitFor(async () => expect(await other.count()).toBe(1), SOON);
+      await vi.waitFor(async () => {
+        const [here] = fleet(opened, kind);
+        expect(await here.left()).toBe(4);
+      }, SOON);
     });
   });
 

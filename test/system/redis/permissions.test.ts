@@ -43,14 +43,13 @@ const USES: Record<string, (opened: Opened) => (() => Promise<unknown>)[]> = {
     ];
   },
   RedisGuessLimit: ({ client }) => {
-    const { limiter } = new RedisGuessLimit({ client });
+    const limit = new RedisGuessLimit({ client });
     const who = randomUUID();
-    return [
-      () => limiter.consume(who),
-      () => limiter.consume(who),
-      () => limiter.reward(who),
-      () => limiter.reward(who),
-    ];
+    const given: (() => Promise<void>)[] = [];
+    const reserve = async () => void given.push(await limit.reserve(who, 'shop'));
+    // The second that is given back is the last one.
+    const giveBack = async () => (await limit.reserve(who, 'shop'))();
+    return [reserve, reserve, async () => given[0]?.(), async () => given[1]?.(), giveBack];
   },
   RedisTokenStore: ({ client }) => {
     const store = new RedisTokenStore({ client });

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
-import { begun, settle } from '../../support/key-api-service.js';
+import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, item, purchase } from '../../support/wire.js';
 import { FAULTS, type Fault, fleet, HOUR, MINUTE, moveTimeByHand, SECOND } from './support.js';
 
@@ -217,7 +217,7 @@ describe('what could not be stored or published', () => {
     one.link.mend();
     await settle();
     service.says = 'outage';
-    expect(other.peekPurchase(CODE)).toBeUndefined();
+    expect(await cachedPurchase(other, CODE)).toBeUndefined();
   });
 
   it('is sent within 5 s, also after an outage of hours', async () => {

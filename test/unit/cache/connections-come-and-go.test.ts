@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { begun, settle } from '../../support/key-api-service.js';
+import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, item, purchase } from '../../support/wire.js';
 import { fleet, HOUR, MINUTE, moveTimeByHand, SECOND } from './support.js';
 
@@ -14,9 +14,9 @@ describe('a process that has missed messages', () => {
     const { service, shared, joinAndAsk, reconnect } = fleet();
     const one = await joinAndAsk();
     reconnect();
-    expect(one.peekPurchase(CODE)).toBeUndefined();
+    expect(await cachedPurchase(one, CODE)).toBeUndefined();
     expect(await one.validatePurchase(CODE)).toEqual(purchase);
-    expect(one.peekPurchase(CODE)).toEqual(purchase);
+    expect(await cachedPurchase(one, CODE)).toEqual(purchase);
     expect(service.asked()).toBe(1);
     shared.rows.clear();
     reconnect();
@@ -54,7 +54,7 @@ describe('a process that has missed messages', () => {
     await one.invalidate('another-purchase-code');
     const [message = ''] = shared.messages;
     await shared.publish(`${message.slice(0, -4)}AAAA`);
-    for (const each of [one, other]) expect(each.peekPurchase(CODE)).toBeUndefined();
+    for (const each of [one, other]) expect(await cachedPurchase(each, CODE)).toBeUndefined();
     expect(service.asked()).toBe(1);
     await expectSold(one, other);
     expect(service.asked()).toBe(1);
@@ -70,10 +70,10 @@ describe('a process that has missed messages', () => {
     await late.validatePurchase(CODE);
     late.link.mend();
     await late.validatePurchase(CODE);
-    expect(late.peekPurchase(CODE)).toEqual(purchase);
+    expect(await cachedPurchase(late, CODE)).toEqual(purchase);
     expect(shared.listeners).toBe(1);
     await refund(await joinAndAsk());
-    expect(late.peekPurchase(CODE)).toBeUndefined();
+    expect(await cachedPurchase(late, CODE)).toBeUndefined();
   });
 
   it.each([

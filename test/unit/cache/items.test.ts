@@ -1,17 +1,30 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ITEM, ITEMS, keyApiOn } from '../../support/key-api-service.js';
+import {
+  ITEM,
+  ITEMS,
+  type KeyApiService,
+  keyApiOn,
+  settle,
+} from '../../support/key-api-service.js';
+import { page } from '../../support/service-in-memory.js';
 import { item } from '../../support/wire.js';
 import { alone, HOUR, MINUTE } from './support.js';
 
 // "`listItems` also answers `getItem` while fresh … `getItem` of an id that is not in a list within its `ttl` is `null`
-// without a call (an empty list says nothing about one item)." (contract, section 2)
+// without a call (an empty list says nothing about one item). The first unknown `getItem`, and the refresh of an item, ask
+// for the whole list, if that is to be had." (contract, section 2)
 
 async function listed(cache: object = {}) {
   const { service, keyApi } = alone(cache);
   return { service, keyApi, list: await keyApi.listItems() };
 }
+
+const withoutList = ({ path }: { path: string }) => (path === ITEMS ? page(500) : undefined);
+
+/** How often the list was asked for, and items by themselves. */
+const requests = (service: KeyApiService) => [service.asked(ITEMS), service.asked(ITEM)];
 
 describe('an item of a cached list', () => {
   it('is served while the list is fresh, and reported as an item', async () => {
@@ -20,13 +33,17 @@ describe('an item of a cached list', () => {
     expect(await keyApi.getItem(1043)).toBe(list[1]);
     expect(await keyApi.getItem('1042')).toBe(list[0]);
     expect(lookups).toEqual(Array(2).fill({ what: 'item', source: 'cache', outcome: 'positive' }));
-    service.now += 5 * MINUTE - 1;
-    await keyApi.getItem(1043);
-    expect(service.asked(ITEM)).toBe(0);
-    // A stale list is not refreshed for one item.
-    service.now += 1;
-    await keyApi.getItem(1043);
-    expect([service.asked(ITEM), service.asked(ITEMS)]).toEqual([1, 1]);
+    expect(requests(service)).toEqual([1, 0]);
+  });
+
+  it('is served while the list is stale, which is refreshed once', async () => {
+    const { service, keyApi, list } = await listed();
+    service.now += 5 * MINUTE;
+    expect(await keyApi.getItem(1043)).toBe(list[1]);
+    expect(await keyApi.getItem(1042)).toBe(list[0]);
+    await settle();
+    expect(requests(service)).toEqual([2, 0]);
+    expect(await keyApi.getItem(1043)).not.toBe(list[1]);
   });
 
   it('is requested by a caller that passes fresh, whose answer counts from then on', async () => {
@@ -34,21 +51,49 @@ describe('an item of a cached list', () => {
     const own = await keyApi.getItem(1043, { fresh: true });
     expect(own).not.toBe(list[1]);
     expect(await keyApi.getItem(1043)).toBe(own);
-    expect(service.asked(ITEM)).toBe(1);
+    expect(requests(service)).toEqual([1, 1]);
   });
 
-  it('is null without a request when it is not in the list, until ttl', async () => {
+  it('is null without a request when it is not in the list, until ttl; then the list is asked for', async () => {
     const { service, keyApi } = await listed();
-    const onCached = vi.fn();
     service.now += 5 * MINUTE - 1;
-    expect(await keyApi.getItem(7, { onCached })).toBeNull();
-    expect(onCached).toHaveBeenCalledOnce();
+    expect(await keyApi.getItem(7)).toBeNull();
     expect((await keyApi.getItem(7, { fresh: true }))?.id).toBe(7);
     expect((await keyApi.getItem(7))?.id).toBe(7);
-    expect(service.asked(ITEM)).toBe(1);
+    expect(requests(service)).toEqual([1, 1]);
     service.now += 1;
+    service.items = [...service.items, { ...item, id: 8 }];
     expect((await keyApi.getItem(8))?.id).toBe(8);
-    expect(service.asked(ITEM)).toBe(2);
+    expect(requests(service)).toEqual([2, 1]);
+  });
+});
+
+describe('an item, where no list is cached,', () => {
+  it('is answered by the list, which eighty pages ask for once', async () => {
+    const { service, keyApi } = alone();
+    service.items = Array.from({ length: 80 }, (_, n) => ({ ...item, id: n + 1 }));
+    const all = await Promise.all(service.items.map((_, n) => keyApi.getItem(n + 1)));
+    expect(all.map((each) => each?.id)).toEqual(all.map((_, n) => n + 1));
+    expect(await keyApi.getItem(81)).toBeNull();
+    expect(requests(service)).toEqual([1, 0]);
+  });
+
+  it('is asked for by itself where the list is not to be had, and its refresh tries the list again', async () => {
+    const { service, keyApi } = alone();
+    service.override = withoutList;
+    expect((await keyApi.getItem(1042))?.id).toBe(1042);
+    expect((await keyApi.getItem(7))?.id).toBe(7);
+    expect(requests(service)).toEqual([1, 2]);
+    service.later(5 * MINUTE);
+    expect((await keyApi.getItem(1042))?.id).toBe(1042);
+    await settle();
+    expect(requests(service)).toEqual([2, 3]);
+    service.later(5 * MINUTE);
+    service.override = undefined;
+    for (const id of [1042, 7]) await keyApi.getItem(id);
+    await settle();
+    expect(requests(service)).toEqual([3, 3]);
+    expect(await keyApi.getItem(7)).toBeNull();
   });
 
   it.each<['positive' | 'negative', string, unknown[]]>([
@@ -93,8 +138,10 @@ describe('an item of a cached list in an outage', () => {
     service.later(24 * HOUR - 1, 'outage');
     const lookups = hear('lookup');
     expect(await keyApi.getItem(1043)).toBe(list[1]);
+    const failed = { source: 'service', outcome: 'failed', code: 'service_unavailable' };
     expect(lookups).toEqual([
-      { what: 'item', source: 'service', outcome: 'failed', code: 'service_unavailable' },
+      { what: 'items', ...failed },
+      { what: 'item', ...failed },
       { what: 'item', source: 'stale-if-error', outcome: 'positive' },
     ]);
     await expectError(keyApi.getItem(7), 'service_unavailable');
@@ -106,6 +153,7 @@ describe('an item of a cached list in an outage', () => {
   it('is none once the service said that it is gone, however many were asked for since', async () => {
     const { service, keyApi } = await listed({ maxInvalid: 2 });
     service.later(3 * HOUR, 'negative');
+    service.override = withoutList;
     for (const id of [1043, 90, 91, 92]) expect(await keyApi.getItem(id)).toBeNull();
     service.says = 'outage';
     await expectError(keyApi.getItem(1043), 'service_unavailable');

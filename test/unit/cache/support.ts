@@ -16,7 +16,7 @@ type Ask = (keyApi: KeyApi, options?: object) => Promise<unknown>;
 export const KINDS: [string, Ask, unknown][] = [
   ['account', (keyApi, options) => keyApi.getAccount(options), account],
   ['items', (keyApi, options) => keyApi.listItems(options), [item, { ...item, id: 1043 }]],
-  ['item', (keyApi, options) => keyApi.getItem(7, options), { ...item, id: 7 }],
+  ['item', (keyApi, options) => keyApi.getItem(1043, options), { ...item, id: 1043 }],
   ['purchase', (keyApi, options) => keyApi.validatePurchase(CODE, options), purchase],
 ];
 

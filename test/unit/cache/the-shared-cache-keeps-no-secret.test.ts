@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hear } from '../../support/hear.js';
-import { settle } from '../../support/key-api-service.js';
+import { cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, KEY } from '../../support/wire.js';
 import { fleet, HOUR, KINDS, MINUTE, moveTimeByHand, OTHER, OTHER_KEY, SECOND } from './support.js';
 
@@ -125,11 +125,11 @@ describe('two shops with one shared cache', () => {
     const mine = await joinAndAsk(isScoped ? { ...cache, scope: 'mine' } : {});
     const theirs = await joinAndAsk(cache, options);
     expect(service.asked('all')).toBe(2);
-    const held = mine.peekPurchase(CODE);
+    const held = await cachedPurchase(mine, CODE);
     await theirs.invalidate(CODE);
     await theirs.invalidate();
     // No message of theirs counts as one that was missed.
-    expect(mine.peekPurchase(CODE)).toBe(held);
+    expect(await cachedPurchase(mine, CODE)).toBe(held);
     expect(shared.messages).toHaveLength(2);
     expect(await join(isScoped ? { ...cache, scope: 'mine' } : {}).validatePurchase(CODE)).toEqual(
       held,
@@ -145,6 +145,6 @@ describe('two shops with one shared cache', () => {
     const one = await joinAndAsk();
     for (const message of messages(shared)) await shared.publish(message);
     await settle();
-    expect(one.peekPurchase(CODE)).not.toBeUndefined();
+    expect(await cachedPurchase(one, CODE)).not.toBeUndefined();
   });
 });

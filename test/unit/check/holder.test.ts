@@ -43,7 +43,7 @@ const visit = (
 ): Promise<Decision> => {
   const { max, code = CODE, ...rest } = options;
   const holder = { store, id, ...(max !== undefined && { max }) } as never;
-  return checkPurchase(service as never, code, { guessLimit: false, holder, ...rest });
+  return checkPurchase(service as never, code, { client: false, holder, ...rest });
 };
 
 /** The code of the refusal or the error; "valid" without one. */
@@ -275,7 +275,7 @@ describe.each(expressVersions)('the option holder on %s', (_version, express) =>
     const { keyApi } = keyApiOn({ override: () => page(503) });
     const onDenied = vi.fn((denial, _req, _res, next) => next(denial));
     const holder = { store, id } as never;
-    const ask = open({ guessLimit: false, holder, onUnknown, onDenied }, store, keyApi);
+    const ask = open({ client: false, holder, onUnknown, onDenied }, store, keyApi);
     expect((await ask('anna')).body).toMatchObject(body);
     expect(onDenied).toHaveBeenCalledTimes(denials);
     expect(take).not.toHaveBeenCalled();

@@ -1,5 +1,5 @@
 import dns from 'node:dns';
-import { checkPurchase, KeyApi, requirePurchase } from 'marketgate';
+import { KeyApi, requirePurchase } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runMiddleware } from '../../support/fake-response.js';
 import { ACCOUNT, KeyApiService, keyApiOn } from '../../support/key-api-service.js';
@@ -25,7 +25,7 @@ function serviceWithoutAccount(): KeyApi {
 /** What becomes of a visitor with a made-up code at a guard that lets visitors in during an outage. */
 async function visit(keyApi: KeyApi, code: string) {
   const req = { headers: { 'x-purchase-code': code }, ip: '203.0.113.9' };
-  const guard = requirePurchase(keyApi, { onUnknown: 'allow', guessLimit: false });
+  const guard = requirePurchase(keyApi, { onUnknown: 'allow', client: false });
   return runMiddleware(guard, req);
 }
 
@@ -124,42 +124,5 @@ describe('what this process lacks', () => {
     const { service, keyApi } = keyApiOn({}, { apiKey: () => new Promise(() => {}), timeout: 50 });
     expect((await visit(keyApi, guess(0))).error).toMatchObject({ code: 'service_unavailable' });
     expect(service.asked('all')).toBe(0);
-  });
-});
-
-describe('an answer that is neither yes nor no', () => {
-  /** What a client that may fail once is told about further codes. */
-  async function checkOnce(keyApi: KeyApi, n: number) {
-    const limit = { guessLimit: { limit: 1 }, client: 'anna' };
-    const decision = await checkPurchase(keyApi, guess(n), limit);
-    await new Promise(setImmediate);
-    return decision.verdict === 'unknown' && decision.error.code;
-  }
-
-  it.each<[string, () => KeyApi, string]>([
-    ['words about the code', () => serviceThat(() => json(refusal('No'))), 'too_many_attempts'],
-    ['a 500 for the code', () => serviceThat(() => page(500)), 'too_many_attempts'],
-    ['a no, where the key cannot be checked', () => serviceWithoutAccount(), 'too_many_attempts'],
-    ['a 429', () => serviceThat(() => page(429)), 'service_unavailable'],
-    ['an outage', () => keyApiOn({ says: 'outage' }).keyApi, 'service_unavailable'],
-  ])('is a failed attempt if it is about the code: after %s', async (_what, open, second) => {
-    const keyApi = open();
-    await checkOnce(keyApi, 1);
-    expect(await checkOnce(keyApi, 2)).toBe(second);
-  });
-
-  it.each<[string, () => Reply, string]>([
-    ['a page of HTTP 200', () => page(200), 'unexpected_response'],
-    ['other words', () => json(refusal('Closed for maintenance')), 'service_refused'],
-  ])('is none where the service answers everything with %s', async (_what, reply, code) => {
-    const service = new KeyApiService({ override: reply });
-    const keyApi = service.client();
-    for (let n = 0; n < 3; n++) expect(await checkOnce(keyApi, n)).toBe(code);
-    // The account is asked for only every few seconds.
-    expect(service.asked(ACCOUNT)).toBe(1);
-    service.override = ({ path }) => (path === VALIDATION ? reply() : undefined);
-    service.now += 5000;
-    await checkOnce(keyApi, 4);
-    expect(await checkOnce(keyApi, 5)).toBe('too_many_attempts');
   });
 });

@@ -8,7 +8,7 @@ import {
   SPELLINGS,
 } from '../../oracle/key-api-rows.js';
 import { everythingOf, expectError, rejection } from '../../support/errors.js';
-import { ACCOUNT, keyApiOn } from '../../support/key-api-service.js';
+import { ACCOUNT, cachedPurchase, keyApiOn } from '../../support/key-api-service.js';
 import { json, ServiceInMemory, text } from '../../support/service-in-memory.js';
 import { account, CODE, item, KEY, purchase, refusal, success } from '../../support/wire.js';
 
@@ -69,8 +69,8 @@ describe.each([
     // It is not cached, and neither code is in the message.
     const error = await rejection(call);
     expect(error.code).toBe('unexpected_response');
-    expect(keyApi.peekPurchase(asked)).toBeUndefined();
-    expect(keyApi.peekPurchase(String(sent))).toBeUndefined();
+    expect(await cachedPurchase(keyApi, asked)).toBeUndefined();
+    expect((await cachedPurchase(keyApi, String(sent))) ?? undefined).toBeUndefined();
     expect(everythingOf(error)).not.toContain(asked);
     expect(everythingOf(error)).not.toContain(purchase.purchase_code);
   });

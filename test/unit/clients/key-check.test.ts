@@ -1,7 +1,14 @@
 import type { KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { expectError, rejection } from '../../support/errors.js';
-import { ACCOUNT, begun, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
+import {
+  ACCOUNT,
+  begun,
+  cachedPurchase,
+  KeyApiService,
+  keyApiOn,
+  settle,
+} from '../../support/key-api-service.js';
 import { json, page } from '../../support/service-in-memory.js';
 import { CODE, KEY, refusal, success } from '../../support/wire.js';
 
@@ -137,7 +144,7 @@ describe('the check of the key', () => {
     if (end === 'rejection') service.keys = new Set();
     else service.override = ({ path }) => (path === ACCOUNT ? page(503) : undefined);
     await rejection(keyApi.validatePurchase(CODE, { fresh: true }));
-    expect(keyApi.peekPurchase(CODE)).toBeTruthy();
+    expect(await cachedPurchase(keyApi, CODE)).toBeTruthy();
     service.now += SECOND;
     expect(await endOf(wrong(keyApi))).toBe(expected);
     expect(service.asked(ACCOUNT)).toBe(2);

@@ -12,7 +12,7 @@ describe('an item id', () => {
     ['9007199254740991', '9007199254740991'],
   ])('%j is requested as %s', async (id, sent) => {
     const { service, keyApi } = keyApiOn();
-    expect((await keyApi.getItem(id))?.id).toBe(Number(sent));
+    expect((await keyApi.getItem(id, { fresh: true }))?.id).toBe(Number(sent));
     expect(service.dispatcher.requests[0]?.query.get('item_id')).toBe(sent);
   });
 

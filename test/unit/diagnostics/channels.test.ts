@@ -15,10 +15,12 @@ it('marketgate:request reports each request, and each retry, with its code', asy
   const messages = hear('request');
   await keyApi.validatePurchase(CODE);
   service.says = 'outage';
-  await rejection(keyApi.getItem(1042));
+  await rejection(keyApi.getItem(1042, { fresh: true }));
   service.says = 'silence';
   const leaving = new AbortController();
-  const calls = [keyApi.getItem(1043, { signal: leaving.signal }), keyApi.getItem(1044)];
+  const fresh = true;
+  const { signal } = leaving;
+  const calls = [keyApi.getItem(1043, { signal, fresh }), keyApi.getItem(1044, { fresh })];
   const ended = Promise.allSettled(calls);
   await settle();
   leaving.abort(new Error('left'));

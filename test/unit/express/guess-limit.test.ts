@@ -2,6 +2,7 @@ import {
   errorHandler,
   KeyApi,
   type KeyApiOptions,
+  loadItem,
   loadPurchase,
   type RequirePurchaseOptions,
   requirePurchase,
@@ -23,13 +24,17 @@ describe.each(expressVersions)('the guess limit on %s', (_version, express) => {
       app.get(`/${i}`, requirePurchase(keyApi, options), (_req, res) => void res.end());
     }
     app.get('/load', loadPurchase(keyApi), (req, res) => void res.json(req.marketplace));
+    app.get('/items/:id', loadItem(keyApi), (_req, res) => void res.end());
     app.use(errorHandler({ log: false }));
-    const visit = (code: string, from = '10.0.0.1', path: number | string = 0) =>
-      request(app).get(`/${path}`).set({ 'x-purchase-code': code, 'x-forwarded-for': from }).then();
+    const visit = (code: string, from = '10.0.0.1', path: number | string = 0, headers = {}) =>
+      request(app)
+        .get(`/${path}`)
+        .set({ 'x-purchase-code': code, 'x-forwarded-for': from, ...headers })
+        .then();
     const ask = async (...of: Parameters<typeof visit>) => (await visit(...of)).status;
     return { visit, ask };
   }
-  async function open(guard: RequirePurchaseOptions = {}, options: Partial<KeyApiOptions> = {}) {
+  async function open(options: Partial<KeyApiOptions> = {}, guard: RequirePurchaseOptions = {}) {
     const shop = await openShop(options);
     return { ...shop, ...serve(shop.keyApi, guard) };
   }
@@ -46,8 +51,8 @@ describe.each(expressVersions)('the guess limit on %s', (_version, express) => {
 
   it('counts no valid code, also not of another item, and no repeat that a cache answers', async () => {
     const shared = new MemorySharedCache();
-    const limit = { item: 1042, guessLimit: { limit: 1 } };
-    const { ask, code, baseUrl, apiKey, sandbox } = await open(limit, { cache: { shared } });
+    const options = { cache: { shared }, guessLimit: { limit: 1 } };
+    const { ask, code, baseUrl, apiKey, sandbox } = await open(options, { item: 1042 });
     const { clock } = sandbox;
     const other = new KeyApi({ baseUrl, apiKey, clock, cache: { shared } });
     onTestFinished(() => other.close());
@@ -56,28 +61,42 @@ describe.each(expressVersions)('the guess limit on %s', (_version, express) => {
     const statuses = [];
     for (const each of sent) statuses.push(await ask(each));
     expect(statuses).toEqual([200, 403, 403, 403, 403, 429]);
+    // What the fleet knows is served, also to a client that may ask nothing more.
+    const late = '7b0e6d0a-5a53-4f3e-9f0c-2d6c6a6f0e11';
+    await other.validatePurchase(late);
+    expect(await ask(late)).toBe(403);
   });
 
   it('counts one wrong code at two guards at once as one attempt', async () => {
-    const { keyApi, asked } = await openShop();
-    const two = { guessLimit: { limit: 2 } };
-    const { ask } = serve(keyApi, two, two);
+    const { keyApi, asked } = await openShop({ guessLimit: { limit: 2 } });
+    const { ask } = serve(keyApi, {}, {});
     await Promise.all([0, 1].map((path) => ask(guess(1), undefined, path)));
     expect(asked(VALIDATION)).toBe(1);
     expect([await ask(guess(2)), await ask(guess(3))]).toEqual([403, 429]);
   });
 
-  it('counts by what the app says', async () => {
-    const keyGenerator = ({ ip = '' }) => ip.slice(0, 4);
-    const { ask } = await open({ guessLimit: { limit: 1, keyGenerator } });
-    expect(await ask(guess(0), '10.1.0.1')).toBe(403);
-    expect(await ask(guess(1), '10.1.0.2')).toBe(429);
-    expect(await ask(guess(2), '10.2.0.2')).toBe(403);
+  it('counts by what the app says; by address where that is nothing, and nobody where it is false', async () => {
+    const ids: Record<string, unknown> = {
+      '10.0.0.1': 'anna',
+      '10.0.0.2': 'anna',
+      '10.0.0.4': false,
+    };
+    const client = ({ ip = '' }) => ids[ip] as string | false | undefined;
+    const { ask } = await open({ guessLimit: { limit: 1 } }, { client });
+    expect(await ask(guess(0), '10.0.0.1')).toBe(403);
+    expect(await ask(guess(1), '10.0.0.2')).toBe(429);
+    for (const status of [403, 429]) expect(await ask(guess(status), '10.0.0.3')).toBe(status);
+    for (let n = 10; n < 14; n++) expect(await ask(guess(n), '10.0.0.4')).toBe(403);
+  });
+
+  it('is a 500 where the app names a client that is no id', async () => {
+    const { ask } = await open({}, { client: () => 2 ** 60 });
+    expect(await ask(guess(0))).toBe(500);
   });
 
   it('is one count for all guards, and for loadPurchase', async () => {
     const { keyApi, asked } = await openShop();
-    const { ask, visit } = serve(keyApi, {}, { guessLimit: { limit: 10 } });
+    const { ask, visit } = serve(keyApi, {}, { supported: true });
     for (let n = 0; n < 12; n++) {
       expect(await ask(guess(n), undefined, n % 2)).toBe(n < 10 ? 403 : 429);
     }
@@ -86,7 +105,7 @@ describe.each(expressVersions)('the guess limit on %s', (_version, express) => {
   });
 
   it('leaves the quota for customers under 58 wrong codes from six addresses', async () => {
-    const { ask, code, asked } = await open({}, { cache: false });
+    const { ask, code, asked } = await open({ cache: false });
     const guesses = Array.from({ length: 58 }, (_, n) => ask(guess(n), `203.0.113.${n % 6}`));
     await Promise.all(guesses);
     expect(asked(VALIDATION)).toBeLessThanOrEqual(30);
@@ -102,5 +121,49 @@ describe.each(expressVersions)('the guess limit on %s', (_version, express) => {
     service.says = 'positive';
     expect([await ask(guess(50)), await ask(guess(51))]).toEqual([200, 429]);
     expect(await ask(guess(51), '192.0.2.1')).toBe(200);
+  });
+
+  // "What another site makes a browser send unseen … causes no question about a code and counts for nobody: it is as if no
+  // code came; of items only the list is asked." (contract, section 2)
+  const image = {
+    'sec-fetch-site': 'cross-site',
+    'sec-fetch-mode': 'no-cors',
+    'sec-fetch-dest': 'image',
+  };
+  const frame = { ...image, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' };
+
+  it.each([image, frame, { ...frame, 'sec-fetch-dest': 'object' }])(
+    'asks nothing about a code that another site makes a browser send: %j',
+    async (unseen) => {
+      const { ask, code, visit, asked, sandbox } = await open({ guessLimit: { limit: 1 } });
+      for (let n = 0; n < 3; n++) expect(await ask(guess(n), undefined, 0, unseen)).toBe(402);
+      expect(await ask(code('supported'), undefined, 0, unseen)).toBe(402);
+      const { body } = await visit(guess(9), undefined, 'load', unseen);
+      expect(body).toMatchObject({ verdict: 'absent' });
+      for (const [id, status] of [
+        [1042, 200],
+        [7, 404],
+        [8, 404],
+      ]) {
+        expect(await ask('', undefined, `items/${id}`, unseen)).toBe(status);
+      }
+      expect([asked(VALIDATION), sandbox.requests.length]).toEqual([0, 1]);
+      expect([await ask(code('supported')), await ask(guess(1))]).toEqual([200, 403]);
+    },
+  );
+
+  it.each([
+    [
+      'a link from elsewhere',
+      { ...image, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    ],
+    ['a form from elsewhere that the visitor sees', { ...frame, 'sec-fetch-dest': 'document' }],
+    ['a frame of this site', { ...frame, 'sec-fetch-site': 'same-origin' }],
+    ['an image of this site', { ...image, 'sec-fetch-site': 'same-origin' }],
+    ['a fetch of a page that CORS allows', { ...image, 'sec-fetch-mode': 'cors' }],
+    ['a program', {}],
+  ])('takes the code of %s', async (_what, headers) => {
+    const { ask, code } = await open();
+    expect(await ask(code('supported'), undefined, 0, headers)).toBe(200);
   });
 });

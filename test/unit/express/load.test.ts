@@ -24,8 +24,8 @@ import { countEndings, openShop } from '../../support/shop.js';
 import { account, CODE, guess, item, purchase, userInfo } from '../../support/wire.js';
 
 describe.each(expressVersions)('loadItems and loadItem on %s', (_version, express) => {
-  async function open(options: LoadItemOptions = {}) {
-    const shop = await openShop();
+  async function open(options: LoadItemOptions = {}, ...given: Parameters<typeof openShop>) {
+    const shop = await openShop(...given);
     const app = express();
     app.set('trust proxy', 1);
     app.get('/items', loadItems(shop.keyApi));
@@ -67,34 +67,44 @@ describe.each(expressVersions)('loadItems and loadItem on %s', (_version, expres
     expect(endings).toEqual({ errors: [expect.objectContaining({ code })], handled: 0 });
   });
 
-  it('unknown items over the limit are 429 without a request, while cached items are still shown', async () => {
-    const { visit, asked } = await open({ guessLimit: { limit: 2 } });
-    for (const n of [1, 2]) expect((await visit(unknown(n))).status).toBe(404);
+  it('items are answered by the list: eighty pages, and any number of unknown ones, cost one request', async () => {
+    const { visit, sandbox } = await open();
+    const ids = sandbox.data.items.map(({ id }) => id);
+    for (let n = 0; n < 80; n++) await visit(`/items/${ids[n % ids.length]}`);
+    for (let n = 0; n < 20; n++) expect((await visit(unknown(n))).status).toBe(404);
+    expect(sandbox.requests.map(({ path }) => path)).toEqual(['/api/items/all']);
+  });
+
+  /** A shop whose list of items is not to be had. */
+  async function openWithoutList(options: LoadItemOptions = {}, limit = 10) {
+    const answer = (path: string, body: object) =>
+      path === '/api/items/all' ? { odd: true } : body;
+    const shop = await open(options, { guessLimit: { limit } }, { answer });
+    return shop;
+  }
+
+  it('items that have to be asked for one by one count together with wrong codes; over it 429', async () => {
+    const { visit, asked } = await openWithoutList();
+    for (let n = 0; n < 5; n++) {
+      expect((await visit(unknown(n))).status).toBe(404);
+      expect((await visit('/mine', undefined, guess(n))).status).toBe(403);
+    }
     await visit('/items/1042', '198.51.100.9');
     const before = asked();
-    const refused = await visit(unknown(3));
+    const refused = await visit(unknown(9));
     expect([refused.status, refused.body.code]).toEqual([429, 'too_many_attempts']);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await visit('/mine', undefined, guess(9))).status).toBe(429);
     expect((await visit('/items/1042')).status).toBe(200);
     expect((await visit(unknown(1))).status).toBe(404);
     expect(asked()).toBe(before);
   });
 
-  it('unknown items count together with wrong codes', async () => {
-    const { visit } = await open();
-    for (let n = 0; n < 5; n++) {
-      expect((await visit(unknown(n))).status).toBe(404);
-      expect((await visit('/mine', undefined, guess(n))).status).toBe(403);
-    }
-    expect((await visit('/mine', undefined, guess(9))).status).toBe(429);
-    expect((await visit(unknown(9))).status).toBe(429);
-  });
-
-  it('items are not counted in an outage, and not at all with guessLimit false', async () => {
-    const { visit, sandbox } = await open({ guessLimit: { limit: 1 } });
+  it('items are not counted in an outage, and not at all with client: false', async () => {
+    const { visit, sandbox } = await openWithoutList({}, 1);
     sandbox.faults.errorRate = 1;
     for (let n = 0; n < 3; n++) expect((await visit(unknown(n))).status).toBe(503);
-    const without = await open({ guessLimit: false });
+    const without = await openWithoutList({ client: false }, 1);
     for (let n = 0; n < 12; n++) expect((await without.visit(unknown(n))).status).toBe(404);
   });
 });

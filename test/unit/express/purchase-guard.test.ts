@@ -4,7 +4,6 @@ import {
   firstOf,
   fromHeader,
   fromQuery,
-  type GuessLimit,
   type LoadPurchaseOptions,
   loadItem,
   loadPurchase,
@@ -21,6 +20,7 @@ import { throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { runMiddleware } from '../../support/fake-response.js';
 import { hear } from '../../support/hear.js';
+import { keyApiOn } from '../../support/key-api-service.js';
 import { countEndings, openShop } from '../../support/shop.js';
 import { CODE, guess, item, purchase } from '../../support/wire.js';
 
@@ -33,16 +33,13 @@ async function drive(guard: Middleware, sent: unknown = CODE, req: object = {}) 
   return { error, context: found, locals: res.locals.marketplace };
 }
 const holding = (found: object | null) => ({
-  validatePurchase: async () => found as Purchase | null,
+  async validatePurchase() {
+    if (found instanceof Error) throw found;
+    return found as Purchase | null;
+  },
 });
 const denied = (code: string) => expect.objectContaining({ code });
-const NONE_LEFT: GuessLimit = {
-  limiter: {
-    consume: () => Promise.reject({ consumedPoints: 2, msBeforeNext: 1000 }),
-    reward: async () => {},
-  },
-  keyGenerator: () => 'x',
-};
+const TOO_MANY = new MarketgateError('too_many_attempts', 'x', { retryAfter: 7 });
 const makers = [
   ['requirePurchase', requirePurchase],
   ['loadPurchase', loadPurchase],
@@ -142,7 +139,7 @@ it('a text of more than 512 characters is refused before it is normalised, in gu
   const sent = `a${'\u0301'.repeat(24_900)}${'\u0316'.repeat(24_900)}`;
   for (const code of [undefined, firstOf(fromHeader('x-other'), fromHeader(HEADER), fromQuery())]) {
     for (const [, make] of makers) {
-      const { context } = await drive(make(holding(purchase), { code, guessLimit: false }), sent);
+      const { context } = await drive(make(holding(purchase), { code, client: false }), sent);
       expect(context).toMatchObject({ denial: { code: 'purchase_code_invalid' } });
     }
   }
@@ -166,7 +163,7 @@ it.each([
     const onDenied = vi.fn();
     const options: RequirePurchaseOptions[] = [
       ...[{ code: reject }, { item: reject }, { accept: reject }, { fresh: reject }],
-      ...[{ accept: fail }, { guessLimit: { keyGenerator: fail } }],
+      { accept: fail },
       { holder: { store: new MemoryHolderStore(), id: reject } },
     ];
     const errors: unknown[] = [];
@@ -176,6 +173,9 @@ it.each([
       errors.push((await drive(loadPurchase(holding(purchase), each))).error);
     }
     expect([onDenied.mock.calls, messages]).toEqual([[], []]);
+    // Who is counted is asked only when the service is.
+    const counting = { client: fail, onUnknown: 'allow', onDenied } as const;
+    errors.push((await drive(requirePurchase(keyApiOn().keyApi, counting))).error);
     errors.push((await drive(requirePurchase(holding(null), { onDenied: reject }))).error);
     errors.push((await drive(loadItem({ getItem: async () => item }, { id: fail }))).error);
     const isOwn = mine instanceof Error;
@@ -188,7 +188,7 @@ it.each<[verdict: string, LoadPurchaseOptions, object | null, unknown, string | 
   ['absent', {}, purchase, null, 'purchase_required'],
   ['invalid', {}, null, CODE, 'purchase_code_invalid'],
   ['invalid', { item: 7 }, purchase, CODE, 'purchase_item_mismatch'],
-  ['unknown', { guessLimit: NONE_LEFT }, purchase, CODE, 'too_many_attempts'],
+  ['unknown', {}, TOO_MANY, CODE, 'too_many_attempts'],
 ])('a guard leaves the verdict %s at req.marketplace, with %j', async (...row) => {
   const [verdict, options, found, sent, code] = row;
   for (const [name, make] of makers) {
@@ -211,7 +211,7 @@ it('what the last guard of a route has found stays at req.marketplace', async ()
 
 it('onDenied is called for too many failed attempts, and "allow" lets nobody in', async () => {
   const onDenied = vi.fn((_denial, _req, _res, next) => next('mine'));
-  const options = { guessLimit: NONE_LEFT, onDenied, onUnknown: 'allow' } as const;
-  expect((await drive(requirePurchase(holding(purchase), options))).error).toBe('mine');
+  const options = { onDenied, onUnknown: 'allow' } as const;
+  expect((await drive(requirePurchase(holding(TOO_MANY), options))).error).toBe('mine');
   expect(onDenied.mock.lastCall?.[0]).toMatchObject({ code: 'too_many_attempts' });
 });

@@ -12,10 +12,10 @@ const eventually = (check: () => void) => vi.waitFor(check, { timeout: 40_000, i
 
 describe.each(expressVersions)('a visitor who leaves, on %s', (_name, express) => {
   /** A shop in front of a service in memory that says nothing yet, and visitors who can hang up. */
-  async function openShop(options: RequirePurchaseOptions = {}) {
+  async function openShop(options: RequirePurchaseOptions = {}, limit = 10) {
     const service = new KeyApiService();
     const { requests } = service.dispatcher;
-    const keyApi = service.client();
+    const keyApi = service.client({ guessLimit: { limit } });
     // The check of the api_key is remembered.
     await keyApi.getAccount();
     service.says = 'silence';
@@ -60,7 +60,7 @@ describe.each(expressVersions)('a visitor who leaves, on %s', (_name, express) =
     for (const path of ['/guarded', '/items']) await askAndLeave(path);
   });
 
-  it.each<RequirePurchaseOptions>([{}, { guessLimit: false }])(
+  it.each<RequirePurchaseOptions>([{}, { client: false }])(
     'is not let in as if the service were down: %j',
     async (options) => {
       const { askAndLeave, expectLeft } = await openShop({ onUnknown: 'allow', ...options });
@@ -79,8 +79,8 @@ describe.each(expressVersions)('a visitor who leaves, on %s', (_name, express) =
       return CODE;
     };
     // Not by the address, which a closed connection has no more.
-    const guessLimit = { limit: 1, keyGenerator: () => 'anna' };
-    const { service, visit, expectLeft } = await openShop({ code, guessLimit });
+    const client = () => 'anna';
+    const { service, visit, expectLeft } = await openShop({ code, client }, 1);
     const { leave } = visit('/guarded');
     await eventually(() => expect(reached).toHaveBeenCalled());
     leave();
@@ -91,7 +91,7 @@ describe.each(expressVersions)('a visitor who leaves, on %s', (_name, express) =
   });
 
   it('does not pass for an outage: the others are served', async () => {
-    const { service, visit, askAndLeave } = await openShop({ guessLimit: { limit: 20 } });
+    const { service, visit, askAndLeave } = await openShop({}, 20);
     for (let n = 1; n <= 10; n++) await askAndLeave('/guarded', guess(n));
     service.says = 'positive';
     expect(await visit('/guarded').status).toBe(200);

@@ -8,6 +8,7 @@ import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
 import { WARNINGS, type WarningCode, warnOnce } from '../../../src/diagnostics.js';
 import { expressVersions } from '../../support/express-versions.js';
+import { keyApiOn } from '../../support/key-api-service.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { CODE } from '../../support/wire.js';
 
@@ -29,7 +30,7 @@ describe.each(expressVersions)('on %s', (_version, express) => {
   const guarded = (options: RequirePurchaseOptions = {}, trustProxy?: unknown) => {
     const app = express();
     if (trustProxy !== undefined) app.set('trust proxy', trustProxy);
-    app.use(loadPurchase(keyApi, options));
+    app.use(loadPurchase(keyApiOn({ says: 'negative' }).keyApi, options));
     app.use((_req, res) => void res.end());
     return app;
   };
@@ -44,8 +45,8 @@ describe.each(expressVersions)('on %s', (_version, express) => {
     ['that was not declared', {}, undefined, [UNDECLARED]],
     ['that anybody can pretend to be', {}, true, [TRUSTS_ALL], {}],
     ['that was declared', {}, 1, []],
-    ['where nobody is counted', { guessLimit: false }, true, []],
-    ['where users are counted', { guessLimit: { keyGenerator: () => 'anna' } }, undefined, []],
+    ['where nobody is counted', { client: false }, true, []],
+    ['where users are counted', { client: () => 'anna' }, undefined, []],
   ])('a proxy %s: with %j and trust proxy %j', async (...row) => {
     const [, options, trust, expected, headers = FORWARDED] = row;
     const warnings = hearWarnings();

@@ -102,6 +102,6 @@ it.each([
   ['a refusal', json(refusal('Missing'), 400), 'service_refused'],
 ])('a read is not repeated after %s, which opens no breaker', async (_name, answer, code) => {
   const { service, keyApi } = keyApiOn({ override: () => answer }, { retries: 2 });
-  for (let i = 0; i < 8; i++) await expectError(keyApi.getAccount(), code);
+  for (let i = 0; i < 8; i++) await expectError(keyApi.getAccount({ fresh: true }), code);
   expect(service.asked('all')).toBe(8);
 });

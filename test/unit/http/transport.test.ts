@@ -270,12 +270,12 @@ describe('a dispatcher', () => {
     const loginApi = loginApiOf(upstream.url, { dispatcher });
     for (status of [301, 302, 303, 307, 308]) {
       for (const call of [
-        keyApi.getAccount(),
-        keyApi.validatePurchase(CODE),
-        loginApi.exchange('auth-key-1'),
-        loginApi.getUser('a-token'),
+        () => keyApi.getAccount({ fresh: true }),
+        () => keyApi.validatePurchase(CODE),
+        () => loginApi.exchange('auth-key-1'),
+        () => loginApi.getUser('a-token'),
       ]) {
-        await expectError(call, 'unexpected_response', 'redirected');
+        await expectError(call(), 'unexpected_response', 'redirected');
       }
     }
     expect(other.requests).toEqual([]);

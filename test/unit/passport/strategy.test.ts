@@ -1,15 +1,17 @@
 import { inspect } from 'node:util';
 import {
+  LoginApi,
+  type LoginApiOptions,
   MarketgateError,
-  type MarketgateErrorCode,
   MarketplaceStrategy,
   MemoryTokenStore,
   problemOf,
 } from 'marketgate';
 import OAuth2Strategy from 'passport-oauth2';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everythingOf } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
+import { type Answerer, json, page, ServiceInMemory } from '../../support/service-in-memory.js';
 import {
   cookieBrowser,
   failing,
@@ -193,24 +195,42 @@ it('a login without a returnTo goes to that of the callback, and is a fresh logi
 });
 
 describe('failed logins count for the guess limit of their client', () => {
-  const rejecting = (code: MarketgateErrorCode) =>
-    vi.fn(async (key: string) => {
-      if (key === 'good') return { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
-      throw new MarketgateError(code, 'because');
-    });
+  /** A LoginApi whose service knows the keys "good-…", of one account, and "person-…", of another each. */
+  function openApi(options: Partial<LoginApiOptions> = {}) {
+    const answer: Answerer = ({ path, parameter }) => {
+      const token = parameter('access_token') ?? '';
+      const user_id = token.startsWith('person') ? token : userInfo.user_id;
+      if (path !== '/api/authorize') return json({ user_info: { ...userInfo, user_id } });
+      const key = String(parameter('auth_key'));
+      if (key === 'down') return page(503);
+      return /^(good|person)/.test(key)
+        ? json({ access_token: key })
+        : json({ error: true, message: 'x' });
+    };
+    const dispatcher = new ServiceInMemory(answer);
+    const authUrl = 'https://market.example';
+    const app = { appId: 'app-7', appSecret: 's'.repeat(32) };
+    const loginApi = new LoginApi({ authUrl, ...app, dispatcher, clock: () => 0, ...options });
+    onTestFinished(() => loginApi.close());
+    return { loginApi, exchanged: () => dispatcher.count('/api/authorize') };
+  }
   const tooMany = [
     'error',
     expect.objectContaining({ code: 'too_many_attempts', status: 429, retryAfter: 60 }),
   ];
   /** Logs in once as the client of this address. */
-  async function visit(login: ReturnType<typeof openLogin>, key: string, ip = '192.0.2.1') {
-    await login.start({}, { ip });
+  async function visit(
+    login: ReturnType<typeof openLogin>,
+    key: string,
+    ip = '192.0.2.1',
+    more: object = {},
+  ) {
+    await login.start({}, { ip, ...more });
     return login.comeBack(key, { ip });
   }
 
   it('over it there is no call, and nothing is used up, in all strategies of a LoginApi', async () => {
-    const exchange = rejecting('auth_key_rejected');
-    const { loginApi } = fakeLoginApi({ exchange });
+    const { loginApi, exchanged } = openApi();
     const one = openLogin({ loginApi, name: 'one', tokenStore: tokenStoreAtZero() });
     for (let i = 0; i < 10; i++) expect((await visit(one, `k${i}`)).outcome?.[0]).toBe('fail');
     const two = openLogin({ loginApi, name: 'two' });
@@ -219,35 +239,63 @@ describe('failed logins count for the guess limit of their client', () => {
       expect(outcome).toEqual(tooMany);
       expect(res.headers).toMatchObject({ 'retry-after': '60' });
     }
-    expect(exchange).toHaveBeenCalledTimes(10);
+    expect(exchanged()).toBe(10);
     // The same login goes on at another address.
     expect((await one.comeBack('good', { ip: '192.0.2.2' })).outcome).toEqual(success);
   });
 
-  it('of attempts that were all begun elsewhere they count apart from those of the address', async () => {
-    const exchange = rejecting('auth_key_rejected');
-    const login = openLogin({ api: { exchange } });
+  it('also where they come at once: what waits for its turn, and is refused then, is not used up', async () => {
+    const { loginApi } = openApi({ guessLimit: { limit: 2 } });
+    const visitors = ['a', 'b', 'c', 'd'].map((key) => ({ key, ...openLogin({ loginApi }) }));
     const ip = '192.0.2.1';
-    const elsewhere = { ip, headers: { 'sec-fetch-site': 'cross-site' } };
-    for (let i = 0; i < 11; i++) {
-      await login.start({}, elsewhere);
-      const { outcome } = await login.comeBack(`k${i}`, elsewhere);
-      if (i < 10) expect(outcome?.[0]).toBe('fail');
-      else expect(outcome).toEqual(tooMany);
-    }
-    expect(exchange).toHaveBeenCalledTimes(10);
-    // A colleague at the same address, and the visitor's own login.
-    expect((await visit(openLogin({ loginApi: login.loginApi }), 'good')).outcome).toEqual(success);
+    for (const { start } of visitors) await start({}, { ip });
+    const ended = await Promise.all(visitors.map(({ key, comeBack }) => comeBack(key, { ip })));
+    const outcomes = ended.map(({ outcome }) => outcome);
+    expect(outcomes.map((outcome) => outcome?.[0])).toEqual(['fail', 'fail', 'error', 'error']);
+    expect(outcomes.slice(2)).toEqual([tooMany, tooMany]);
+    const later = visitors[2]?.comeBack('good', { ip: '192.0.2.2' });
+    expect((await later)?.outcome).toEqual(success);
   });
 
-  it.each([
-    ['an outage', rejecting('service_unavailable'), {}],
-    ['with guessLimit: false a refused key', rejecting('auth_key_rejected'), { guessLimit: false }],
-    ['a key that was used', undefined, {}],
-  ] as const)('but %s does not', async (_name, exchange, options) => {
-    const login = openLogin({ ...options, api: exchange && { exchange } });
-    for (let i = 0; i < 15; i++) await visit(login, exchange ? `k${i}` : 'k');
-    expect((await visit(login, 'good')).outcome).toEqual(success);
+  it.each<[string, string, object, Partial<LoginApiOptions>]>([
+    ['an outage', 'down', {}, {}],
+    ['with guessLimit: false a refused key', 'k', {}, { guessLimit: false }],
+    ['with client: false a refused key', 'k', { client: false }, {}],
+    ['a key that was used', 'good', {}, {}],
+  ])('but %s does not', async (_name, key, options, api) => {
+    const login = openLogin({ loginApi: openApi(api).loginApi, ...options });
+    for (let i = 0; i < 15; i++) await visit(login, key === 'k' ? `k${i}` : key);
+    expect((await visit(login, 'good-2')).outcome).toEqual(success);
+  });
+
+  it('a further login of the same account within a minute is one', async () => {
+    const { loginApi } = openApi();
+    const ends = [];
+    for (let n = 0; n < 30; n++)
+      ends.push((await visit(openLogin({ loginApi }), `good-${n}`)).outcome);
+    expect(ends.slice(0, 11)).toEqual(Array(11).fill(success));
+    expect(ends.slice(11)).toEqual(Array(19).fill(tooMany));
+  });
+
+  it('a class of thirty gets in, at once', async () => {
+    const { loginApi } = openApi();
+    const people = Array.from({ length: 30 }, (_, n) => ({ n, ...openLogin({ loginApi }) }));
+    const ip = '192.0.2.1';
+    for (const { start } of people) await start({}, { ip });
+    const ended = await Promise.all(
+      people.map(({ n, comeBack }) => comeBack(`person-${n}`, { ip })),
+    );
+    const ids = people.map(({ n }) => ['success', { id: `person-${n}` }, {}]);
+    expect(ended.map(({ outcome }) => outcome)).toEqual(ids);
+  });
+
+  it('whose attempts were all begun elsewhere count apart from those of the address', async () => {
+    const { loginApi } = openApi({ guessLimit: { limit: 2 } });
+    const elsewhere = { headers: { 'sec-fetch-site': 'cross-site' } };
+    for (let n = 0; n < 2; n++) await visit(openLogin({ loginApi }), `k${n}`, undefined, elsewhere);
+    const third = await visit(openLogin({ loginApi }), 'k3', undefined, elsewhere);
+    expect(third.outcome).toEqual(tooMany);
+    expect((await visit(openLogin({ loginApi }), 'good')).outcome).toEqual(success);
   });
 });
 

@@ -3,13 +3,12 @@ import Keyv from 'keyv';
 import {
   EncryptedTokenStore,
   loadUser,
-  MemoryGuessLimit,
   MemoryHolderStore,
   MemoryTokenStore,
   type TokenStore,
 } from 'marketgate';
 import { KeyvTokenStore } from 'marketgate/keyv';
-import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
+import { RedisCache, RedisGuessLimit, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
 import { describe, expect, it, vi } from 'vitest';
 import { FakeNodeRedis } from './redis-fakes.js';
 import { PlainStore, SECRET, tokenOf } from './support.js';
@@ -30,7 +29,7 @@ const makers = {
   RedisTokenStore: (options: object) => new RedisTokenStore({ client, ...options }),
   RedisCache: (options: object) =>
     new RedisCache({ client, subscriber: new FakeNodeRedis().asClient, ...options }),
-  MemoryGuessLimit: (options) => new MemoryGuessLimit(options),
+  RedisGuessLimit: (options: object) => new RedisGuessLimit({ client, ...options }),
   MemoryHolderStore: (options) => new MemoryHolderStore(options),
   RedisHolderStore: (options: object) => new RedisHolderStore({ client, secret, ...options }),
   loadUser: (broken: object) => {
@@ -69,7 +68,8 @@ describe('a wrong option of a store is a TypeError that names it, and shows no s
     ['RedisCache', { prefix: 5 }, 'option "prefix"'],
     ['RedisCache', { timeout: 5 }, 'unknown option "timeout"'],
     ['RedisCache', { ttl: 5 }, 'option "ttl"'],
-    ['MemoryGuessLimit', { limit: 0 }, 'option "limit"'],
+    ['RedisGuessLimit', { limit: 0 }, 'option "limit"'],
+    ['RedisGuessLimit', { timeout: 50 }, 'unknown option "timeout"'],
     ...['MemoryHolderStore' as const, 'RedisHolderStore' as const].flatMap((name) =>
       [-1, 1.5, '5'].map((cooldown): [typeof name, object, string] =>
         [name, { cooldown }, 'option "cooldown" must be a whole number'])),

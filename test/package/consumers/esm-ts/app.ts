@@ -106,7 +106,7 @@ app.get(
     supported: true,
     accept: (bought, req) => bought.price > 0 && req.method === 'GET',
     onUnknown: 'deny',
-    guessLimit: { limit: 10, windowMs: 60_000, keyGenerator: (req) => req.ip },
+    client: (req) => req.ip,
     onDenied: (denial, _req, _res, next) => {
       next(denial.code === 'purchase_required' ? undefined : denial);
     },

@@ -122,6 +122,9 @@ export const GUIDE_CHECKS: Checks = {
       expect(await (await visit()).json()).toBe(id);
     },
   },
+  'examples/guides/redis.md: own-limit.js': async (running) => {
+    expect(await running.printed()).toBe('10 too_many_attempts 60\n');
+  },
   'examples/guides/one-customer.md: main.js': {
     needsRedis: true,
     async prepare() {

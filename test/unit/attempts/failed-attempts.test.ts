@@ -1,0 +1,283 @@
+import { KeyApi } from 'marketgate';
+import { describe, expect, it } from 'vitest';
+import { expectError } from '../../support/errors.js';
+import { ACCOUNT, ITEM, ITEMS, settle } from '../../support/key-api-service.js';
+import { page } from '../../support/service-in-memory.js';
+import { KEY } from '../../support/wire.js';
+import { endOf, MINUTE, shopWith } from './support.js';
+
+// "A question to the service that a `client` causes is reserved right before it is asked, and given back, into its own
+// window, unless the answer is no, or is about this input while account/details answers." (contract, section 2)
+
+describe('a client of a KeyApi', () => {
+  it('has ten failed attempts in a minute; over that nothing is asked, and it is told how long', async () => {
+    const { ask, asked, keyApi, service } = shopWith();
+    for (let n = 0; n < 10; n++) {
+      expect(await ask('wrong')).toBe('invalid');
+      service.now += 1000;
+    }
+    const refused = keyApi.validatePurchase('wrong-code', { client: 'anna' });
+    await expect(refused).rejects.toMatchObject({ code: 'too_many_attempts', retryAfter: 50 });
+    expect(asked()).toBe(10);
+    service.now += 50_000;
+    expect(await ask('wrong')).toBe('invalid');
+  });
+
+  it('is counted by itself, and by address also where that is written in another way', async () => {
+    const { ask } = shopWith({ guessLimit: { limit: 1 } });
+    expect(await ask('wrong', '203.0.113.9')).toBe('invalid');
+    expect(await ask('wrong', '203.0.113.8')).toBe('invalid');
+    for (const same of ['::ffff:203.0.113.9', '203.0.113.9:50001']) {
+      expect(await ask('wrong', same)).toBe('too_many_attempts');
+    }
+    expect(await ask('wrong', '2001:db8:1:2ff::1')).toBe('invalid');
+    expect(await ask('wrong', '2001:db8:1:200:ffff::9')).toBe('too_many_attempts');
+    expect(await ask('wrong', '2001:db8:1:300::1')).toBe('invalid');
+  });
+
+  it('is nobody where it is not given or false, and with guessLimit: false', async () => {
+    const one = shopWith({ guessLimit: { limit: 1 } });
+    for (const nobody of [undefined, null, false, ' ']) {
+      for (let n = 0; n < 3; n++) {
+        expect(await one.ask('wrong', false, { client: nobody })).toBe('invalid');
+      }
+    }
+    const other = shopWith({ guessLimit: false });
+    for (let n = 0; n < 12; n++) expect(await other.ask('wrong')).toBe('invalid');
+  });
+
+  it.each([2 ** 53, Number.NaN, {}, Promise.resolve('anna')])(
+    'is a TypeError for %s',
+    async (odd) => {
+      const { keyApi } = shopWith();
+      const call = { client: odd as never };
+      await expect(keyApi.validatePurchase('wrong-1', call)).rejects.toThrow(
+        'KeyApi: option "client"',
+      );
+      expect(await endOf(keyApi.validatePurchase('wrong-1', { client: 2n ** 60n }))).toBe(
+        'invalid',
+      );
+    },
+  );
+
+  it('has one count for each KeyApi', async () => {
+    const limit = { guessLimit: { limit: 1 } };
+    const [one, other] = [shopWith(limit), shopWith(limit)];
+    expect([await one.ask('wrong'), await other.ask('wrong')]).toEqual(['invalid', 'invalid']);
+    expect([await one.ask('wrong'), await other.ask('wrong')]).toEqual(
+      Array(2).fill('too_many_attempts'),
+    );
+  });
+});
+
+describe('an attempt has not failed', () => {
+  it('with a valid code, an answer of the cache, or what is no code', async () => {
+    const { ask, asked } = shopWith({ guessLimit: { limit: 1 } });
+    for (let n = 0; n < 5; n++) expect(await ask('valid')).toBe('valid');
+    for (let n = 0; n < 3; n++) expect(await ask('wrong-7')).toBe('invalid');
+    expect(await ask('x-')).toBe('invalid');
+    expect(asked()).toBe(6);
+    expect(await ask('wrong')).toBe('too_many_attempts');
+    // What the cache has is served all the same.
+    expect([await ask('valid-1'), await ask('wrong-7')]).toEqual(['valid', 'invalid']);
+  });
+
+  it('of the client who joins a request of another one', async () => {
+    const { ask, asked, service } = shopWith({ guessLimit: { limit: 1 } });
+    await ask('valid');
+    service.hold();
+    const [anna, ben] = [ask('wrong-7'), ask('wrong-7', 'ben')];
+    await settle();
+    await service.release();
+    expect(await Promise.all([anna, ben])).toEqual(['invalid', 'invalid']);
+    expect(asked()).toBe(2);
+    expect([await ask('wrong'), await ask('wrong', 'ben')]).toEqual([
+      'too_many_attempts',
+      'invalid',
+    ]);
+  });
+
+  it('in an outage, and is allowed as soon as that has ended', async () => {
+    const { ask, setUp, service } = shopWith({ guessLimit: { limit: 2 } });
+    await ask('valid');
+    setUp(false);
+    for (let n = 0; n < 12; n++) expect(await ask('wrong')).toBe('service_unavailable');
+    setUp(true);
+    service.now += 5000;
+    for (let n = 0; n < 2; n++) expect(await ask('wrong')).toBe('invalid');
+    expect(await ask('wrong')).toBe('too_many_attempts');
+  });
+
+  it('where the api_key is rejected', async () => {
+    const { ask, service } = shopWith({ guessLimit: { limit: 1 } });
+    await ask('valid');
+    service.keys = new Set(['another key']);
+    service.now += 10 * MINUTE;
+    for (let n = 0; n < 3; n++) expect(await ask('wrong')).toBe('api_key_rejected');
+  });
+});
+
+describe('an answer that is neither yes nor no', () => {
+  it.each([
+    ['words', 'service_refused'],
+    ['html', 'unexpected_response'],
+    ['fails', 'service_unavailable'],
+  ])('counts where account/details is answered: %s', async (kind, code) => {
+    const { ask } = shopWith({ guessLimit: { limit: 2 } });
+    for (let n = 0; n < 2; n++) {
+      expect(await ask(kind)).toBe(code);
+      await settle();
+    }
+    expect(await ask(kind)).toBe('too_many_attempts');
+  });
+
+  it('does not count where account/details is no better', async () => {
+    const { ask, service } = shopWith({ guessLimit: { limit: 1 } });
+    await ask('valid');
+    service.override = () => page(200);
+    for (let n = 0; n < 3; n++) {
+      expect(await ask('html')).toBe('unexpected_response');
+      await settle();
+    }
+  });
+
+  it('is a failed attempt if it is a no that cannot be believed, because the key cannot be checked', async () => {
+    const { ask, service } = shopWith({ guessLimit: { limit: 1 } });
+    await ask('valid');
+    const { override } = service;
+    service.override = (request, n) =>
+      request.path === ACCOUNT ? page(500) : override?.(request, n);
+    service.now += 10 * MINUTE;
+    expect(await ask('wrong')).not.toBe('invalid');
+    await settle();
+    expect(await ask('wrong')).toBe('too_many_attempts');
+  });
+});
+
+it('a visitor who leaves before the answer stays counted, and before the question is not counted', async () => {
+  const { ask, asked, service } = shopWith({ guessLimit: { limit: 2 } });
+  await ask('valid');
+  service.hold();
+  for (let n = 0; n < 2; n++) {
+    const leaving = new AbortController();
+    const asking = ask('valid', 'anna', { signal: leaving.signal });
+    await settle();
+    leaving.abort(new Error('left'));
+    expect(await asking).toBe('left');
+  }
+  await service.release();
+  expect(await ask('valid')).toBe('too_many_attempts');
+  const { signal } = Object.assign(new AbortController(), {});
+  for (let n = 0; n < 3; n++) {
+    const gone = ask('wrong', 'ben', { signal: AbortSignal.abort(new Error('gone')) });
+    expect(await gone).toBe('gone');
+  }
+  expect(await ask('valid', 'ben', { signal })).toBe('valid');
+  expect(asked()).toBe(4);
+});
+
+describe('a retry', () => {
+  const limits = { retries: 2, guessLimit: { limit: 5 } };
+
+  it('is an attempt of its own', async () => {
+    const { ask, asked } = shopWith(limits);
+    expect(await ask('hangs')).toBe('service_unavailable');
+    expect(asked()).toBe(3);
+    await settle();
+    for (let n = 0; n < 2; n++) expect(await ask('wrong')).toBe('invalid');
+    expect(await ask('wrong')).toBe('too_many_attempts');
+  });
+
+  it('is not made over the limit; then the call fails with what has failed', async () => {
+    const { ask, asked } = shopWith({ ...limits, guessLimit: { limit: 2 } });
+    expect(await ask('hangs')).toBe('service_unavailable');
+    expect(asked()).toBe(2);
+  });
+});
+
+describe('a client that has had its answer', () => {
+  it('and asks for it again within a minute stays counted', async () => {
+    const { ask, service } = shopWith({ guessLimit: { limit: 3 } });
+    const fresh = { fresh: true };
+    for (let n = 0; n < 4; n++) expect(await ask('valid-1', 'anna', fresh)).toBe('valid');
+    expect(await ask('valid-1', 'anna', fresh)).toBe('too_many_attempts');
+    expect(await ask('valid-1', 'ben', fresh)).toBe('valid');
+    service.now += MINUTE;
+    for (let n = 0; n < 4; n++) expect(await ask('valid-1', 'anna', fresh)).toBe('valid');
+  });
+
+  it('can ask about any number of other valid codes', async () => {
+    const { ask } = shopWith();
+    for (let n = 0; n < 30; n++) expect(await ask('valid', 'classroom')).toBe('valid');
+  });
+});
+
+describe('an item', () => {
+  it('that the list answers is no attempt, whether it exists or not', async () => {
+    const { keyApi, service } = shopWith({ guessLimit: { limit: 1 } });
+    for (let id = 1040; id < 1050; id++) await keyApi.getItem(id, { client: 'anna' });
+    expect([service.asked(ITEMS), service.asked(ITEM)]).toEqual([1, 0]);
+  });
+
+  it('that has to be asked for by itself stays counted; a refresh in the background too', async () => {
+    const { keyApi, ask, service } = shopWith({ guessLimit: { limit: 2 } });
+    service.items = [];
+    const get = (id: number) => endOf(keyApi.getItem(id, { client: 'anna' }));
+    expect([await get(1), await get(2)]).toEqual(['valid', 'valid']);
+    expect([await get(3), await get(1)]).toEqual(['too_many_attempts', 'valid']);
+    expect(await ask('wrong')).toBe('too_many_attempts');
+    service.now += 6 * MINUTE;
+    for (const id of [1, 2]) expect(await get(id)).toBe('valid');
+    await settle();
+    expect(service.asked(ITEM)).toBe(4);
+    expect(await get(3)).toBe('too_many_attempts');
+  });
+});
+
+describe('all clients together', () => {
+  it('have thirty failed attempts in a minute; then only clients without one are let through', async () => {
+    const { ask, service } = shopWith({ guessLimit: { total: 5, windowMs: 60 * MINUTE } });
+    for (const client of ['a', 'a', 'b', 'b', 'c'])
+      expect(await ask('wrong', client)).toBe('invalid');
+    for (const client of ['a', 'b', 'c']) {
+      expect(await ask('wrong', client)).toBe('too_many_attempts');
+    }
+    for (let n = 0; n < 2; n++) expect(await ask('valid', 'fresh')).toBe('valid');
+    expect([await ask('wrong', 'new'), await ask('wrong', 'new')]).toEqual([
+      'invalid',
+      'too_many_attempts',
+    ]);
+    // They have a minute, whatever the window of a client.
+    service.now += MINUTE;
+    expect(await ask('wrong', 'a')).toBe('invalid');
+  });
+
+  it('do not refuse a burst of one client that is larger than the total', async () => {
+    const { ask } = shopWith({ guessLimit: { limit: 100, total: 5 } });
+    const burst = Array.from({ length: 40 }, () => ask('valid'));
+    expect(await Promise.all(burst)).toEqual(Array(40).fill('valid'));
+  });
+});
+
+it.each([
+  [{ limit: 0 }, 'KeyApi: guessLimit: option "limit" must be a positive number'],
+  [{ limit: 1.5 }, 'KeyApi: guessLimit: option "limit" must be a whole number'],
+  [{ windowMs: 2 ** 31 }, 'KeyApi: guessLimit: option "windowMs" must be at most'],
+  [{ keyGenerator: () => 'x' }, 'KeyApi: guessLimit: unknown option "keyGenerator"'],
+  [{ reserve: 7 }, 'KeyApi: option "guessLimit" must be { limit, windowMs, total }'],
+  [true, 'KeyApi: option "guessLimit" must be { limit, windowMs, total }'],
+  [null, 'KeyApi: option "guessLimit" must be { limit, windowMs, total }'],
+])('guessLimit cannot be %j', (guessLimit, message) => {
+  const options = { baseUrl: 'https://market.example', apiKey: KEY, guessLimit };
+  expect(() => new KeyApi(options as never)).toThrow(message);
+});
+
+it('too_many_attempts says what to do', async () => {
+  const { ask, keyApi } = shopWith({ guessLimit: { limit: 1 } });
+  await ask('wrong');
+  await expectError(
+    keyApi.validatePurchase('wrong-2', { client: 'anna' }),
+    'too_many_attempts',
+    'wait',
+  );
+});

@@ -1,0 +1,58 @@
+import type { KeyApiOptions } from 'marketgate';
+import { ACCOUNT, keyApiOn } from '../../support/key-api-service.js';
+import { json, page, type Reply } from '../../support/service-in-memory.js';
+import { VALIDATION } from '../../support/shop.js';
+import { purchase, refusal, success } from '../../support/wire.js';
+
+export const MINUTE = 60_000;
+
+/** What a service says about a code, by the letters that the code begins with. */
+const ANSWERS: Record<string, (code: string) => Reply> = {
+  valid: (code) => json(success({ data: { purchase: { ...purchase, purchase_code: code } } })),
+  wrong: () => json(refusal('Invalid purchase code'), 404),
+  fails: () => page(500),
+  hangs: () => page(503),
+  words: () => json(refusal('That is odd')),
+  html: () => page(200),
+};
+
+/** How a call ends: the verdict, or the code of the error. */
+export const endOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    (found) => (found === null ? 'invalid' : 'valid'),
+    (error) => error.code ?? error.message,
+  );
+
+/**
+ * A service that answers `wrong-1` with no, `valid-1` with yes, and so on, while it is `up`; and how the question of a
+ * client about a code ends. Every code is another one, unless it is numbered.
+ */
+export function shopWith(options: Partial<KeyApiOptions> = {}) {
+  const { service, keyApi } = keyApiOn({}, options);
+  // The check of the api_key is remembered, and not what is counted here.
+  const ready = keyApi.getAccount();
+  let isUp = true;
+  service.override = ({ path, parameter }) => {
+    if (!isUp) return page(503);
+    if (path !== VALIDATION) return undefined;
+    const code = String(parameter('purchase_code'));
+    return ANSWERS[code.replace(/-.*/, '')]?.(code);
+  };
+  let codes = 0;
+  return {
+    service,
+    keyApi,
+    async ask(kind: string, client: string | false = 'anna', call: object = {}): Promise<string> {
+      await ready;
+      const code = kind.includes('-') ? kind : `${kind}-${++codes}`;
+      return endOf(keyApi.validatePurchase(code, { client, ...call }));
+    },
+    /** The service is down, or is up again. */
+    setUp(value: boolean): void {
+      isUp = value;
+    },
+    /** How often it was asked about codes. */
+    asked: () => service.asked(VALIDATION),
+    accountAsked: () => service.asked(ACCOUNT),
+  };
+}

@@ -1,0 +1,143 @@
+import {
+  errorHandler,
+  itemOf,
+  itemsOf,
+  type KeyApiOptions,
+  loadItem,
+  loadItems,
+  requirePurchase,
+} from 'marketgate';
+import request from 'supertest';
+import { describe, expect, it, vi } from 'vitest';
+import { expressVersions } from '../../support/express-versions.js';
+import { openShop, VALIDATION } from '../../support/shop.js';
+import { guess } from '../../support/wire.js';
+
+const MINUTE = 60_000;
+const ONE = '10.6.6.6';
+
+/** The spellings of a code in letter case, by number. */
+const spelling = (code: string, n: number): string => {
+  let bits = n;
+  return code.toLowerCase().replace(/[a-f]/g, (letter) => {
+    const isUpper = bits % 2 === 1;
+    bits = Math.floor(bits / 2);
+    return isUpper ? letter.toUpperCase() : letter;
+  });
+};
+
+// What one visitor does leaves the others enough of the sixty requests a minute that the service allows.
+describe.each(expressVersions)('a quota of sixty requests a minute, on %s', (_version, express) => {
+  async function open(options: Partial<KeyApiOptions> = {}) {
+    // A minute is as long as the test says, on a slow machine too.
+    const service = { dialect: { rateLimit: true }, clock: () => 1_800_000_000_000 };
+    const shop = await openShop({ retries: 2, ...options }, service);
+    const { sandbox, keyApi } = shop;
+    const app = express();
+    app.set('trust proxy', 1);
+    app.get('/dl', requirePurchase(keyApi), (_req, res) => void res.send('the file'));
+    app.get('/fresh', requirePurchase(keyApi, { fresh: true }), (_req, res) => void res.end());
+    app.get('/items', loadItems(keyApi), (req, res) => void res.json(itemsOf(req).length));
+    app.get('/items/:id', loadItem(keyApi), (req, res) => void res.json(itemOf(req).id));
+    app.use(errorHandler({ log: false }));
+    const ask = async (path: string, code = '', from = ONE): Promise<number> => {
+      const headers = { 'x-purchase-code': code, 'x-forwarded-for': from };
+      return (await request(app).get(path).set(headers)).status;
+    };
+    const add = () => sandbox.data.addPurchase({ item_id: 1042 }).purchase_code;
+    const known = add();
+    expect(await ask('/dl', known, '10.1.1.1')).toBe(200);
+    return {
+      ...{ ...shop, ask, add, known },
+      /** A customer whose code is cached, and one who comes for the first time, are served. */
+      async expectServed() {
+        const served = [await ask('/dl', known, '10.1.1.1'), await ask('/dl', add(), '10.1.1.2')];
+        expect(served).toEqual([200, 200]);
+      },
+    };
+  }
+  const times = (count: number, run: (n: number) => Promise<number>) =>
+    Promise.all(Array.from({ length: count }, (_, n) => run(n)));
+
+  it('is enough for fifteen valid codes at once from one office, and for forty from forty addresses', async () => {
+    const { ask, add, expectServed } = await open();
+    expect(await times(15, () => ask('/dl', add()))).toEqual(Array(15).fill(200));
+    const customers = await times(40, (n) => ask('/dl', add(), `10.2.0.${n}`));
+    expect(customers).toEqual(Array(40).fill(200));
+    await expectServed();
+  });
+
+  it('is enough for eighty pages of items, and for any number that do not exist', async () => {
+    const { ask, sandbox, expectServed } = await open();
+    const ids = sandbox.data.items.map(({ id }) => id);
+    await times(80, (n) => ask(`/items/${ids[n % ids.length]}`));
+    await times(80, (n) => ask(`/items/${900_000 + n}`));
+    expect(sandbox.requests.length).toBeLessThan(5);
+    await expectServed();
+  });
+
+  it('is enough where items have to be asked for one by one', async () => {
+    const { ask, sandbox, expectServed } = await open();
+    sandbox.faults.at('/api/items/all').html = true;
+    await times(80, (n) => ask(`/items/${900_000 + n}`, '', `10.3.0.${n % 5}`));
+    await expectServed();
+  });
+
+  it('is enough for a code that the service fails on, at each retry, from any number of addresses', async () => {
+    for (const addresses of [1, 2, 3]) {
+      const { ask, sandbox, asked, expectServed } = await open();
+      sandbox.faults.at(VALIDATION).errorRate = 1;
+      await times(12 * addresses, (n) => ask('/dl', guess(n), `10.4.0.${n % addresses}`));
+      sandbox.faults.clear();
+      expect(asked(VALIDATION)).toBeLessThanOrEqual(31);
+      await expectServed();
+    }
+  });
+
+  it('is enough for the seventy spellings of one code whose answer is to be refreshed', async () => {
+    const { ask, known, asked, sandbox, expectServed } = await open();
+    sandbox.clock.advance(6 * MINUTE);
+    // So that all come while the first refresh is in flight.
+    sandbox.faults.latency = 300;
+    await times(70, (n) => ask('/dl', spelling(known, n)));
+    await vi.waitFor(() => expect(asked(VALIDATION)).toBeGreaterThan(1), { timeout: 40_000 });
+    sandbox.faults.clear();
+    expect(asked(VALIDATION)).toBe(2);
+    await expectServed();
+  });
+
+  it('is enough for one valid code that is asked about again and again', async () => {
+    const { ask, add, asked, expectServed } = await open();
+    const code = add();
+    const before = asked(VALIDATION);
+    const statuses = [];
+    for (let n = 0; n < 70; n++) statuses.push(await ask('/fresh', code));
+    expect(asked(VALIDATION) - before).toBe(11);
+    expect(statuses.at(-1)).toBe(429);
+    await expectServed();
+  });
+
+  it('is enough for a list of items that fails on each reload', async () => {
+    const { ask, sandbox, asked, expectServed } = await open();
+    sandbox.faults.at('/api/items/all').errorRate = 1;
+    for (let n = 0; n < 80; n++) expect(await ask('/items')).toBe(503);
+    expect(asked('/api/items/all')).toBeLessThanOrEqual(3);
+    sandbox.faults.clear();
+    expect(await ask('/items')).toBe(503);
+    sandbox.clock.advance(10_000);
+    expect(await ask('/items')).toBe(200);
+    await expectServed();
+  });
+
+  it('keeps no refunded customer in by pages of items that he opens before each visit', async () => {
+    const { ask, known, sandbox } = await open();
+    sandbox.data.refundPurchase(known);
+    const visits = [];
+    for (let hour = 0; hour < 4; hour++) {
+      sandbox.clock.advance(70 * MINUTE);
+      await times(65, (n) => ask(`/items/${n + 1}`));
+      visits.push(await ask('/dl', known));
+    }
+    expect(visits).toEqual(Array(4).fill(403));
+  });
+});
