@@ -89,6 +89,8 @@ type Cause = Pick<RequestOptions, 'isFresh' | 'isRefresh' | 'client'>;
 /** A lookup that has begun and has no answer yet; callers join it. */
 class Lookup<T> extends InFlight<Answer<T>> {
   readonly begunAt = performance.now();
+  /** What invalidations call it. */
+  readonly subject: string;
   /** Whether the service was asked. */
   isAsked = false;
   /** Where it is looking, and so where its answer or failure comes from. */
@@ -97,6 +99,18 @@ class Lookup<T> extends InFlight<Answer<T>> {
   order = Number.POSITIVE_INFINITY;
   /** Releases its lock in the shared tier. */
   release?: () => void;
+
+  /** @param key - the spelling in lower case. */
+  constructor(
+    what: string,
+    readonly spelling: string,
+    readonly key: string,
+    readonly cause: Cause,
+    ...inFlight: ConstructorParameters<typeof InFlight<Answer<T>>>
+  ) {
+    super(...inFlight);
+    this.subject = `${what} ${key}`;
+  }
 }
 
 export interface CacheParts<T> {
@@ -144,9 +158,9 @@ export class Cache<T extends object> {
     parts.orders.onInvalidated((subject, upTo) => this.#forget(subject, upTo));
   }
 
-  /** What invalidations call a key. */
-  subject(key: string): string {
-    return `${this.parts.what} ${key.toLowerCase()}`;
+  /** What invalidations call a key: in lower case, whatever its spelling. */
+  subject(spelling: string): string {
+    return `${this.parts.what} ${spelling.toLowerCase()}`;
   }
 
   /**
@@ -154,11 +168,14 @@ export class Cache<T extends object> {
    * is due. Awaits, copies and hashes nothing, because nearly every call ends here.
    * @param options of the call; read only if there is a refresh.
    */
-  current(spelling: string, options: VisitorCallOptions = {}): Answer<T> | undefined {
+  current(
+    spelling: string,
+    options: VisitorCallOptions = {},
+    key = spelling.toLowerCase(),
+  ): Answer<T> | undefined {
     const { limits } = this.parts;
-    const key = spelling.toLowerCase();
     const positive = this.#positive.get(key);
-    if (positive === undefined) return this.#currentNegative(spelling);
+    if (positive === undefined) return this.#currentNegative(spelling, key);
     const age = this.#ageOf(positive);
     if (this.#mustAsk(positive) || age >= limits.ttl + this.#staleFor) return undefined;
     if (age >= limits.ttl) this.#refresh(positive, options);
@@ -167,31 +184,34 @@ export class Cache<T extends object> {
 
   /** A positive answer that is younger than `ttl`. */
   withinTtl(key: string): Positive<T> | undefined {
-    const positive = this.#positive.get(key);
-    if (positive === undefined || this.#mustAsk(positive)) return undefined;
-    return this.#ageOf(positive) < this.parts.limits.ttl ? positive : undefined;
+    const positive = this.#withinTtl(key);
+    return positive && !this.#mustAsk(positive) ? positive : undefined;
   }
 
-  /** The same, asked for where it is not cached; `undefined`: there is none to be had. */
-  async upToDate(spelling: string, signal: Ending): Promise<Positive<T> | undefined> {
-    const known = this.withinTtl(spelling);
-    if (known !== undefined || this.#currentNegative(spelling)) return known;
+  #withinTtl(key: string): Positive<T> | undefined {
+    const positive = this.#positive.get(key);
+    return positive && this.#ageOf(positive) < this.parts.limits.ttl ? positive : undefined;
+  }
+
+  #currentNegative(spelling: string, key: string): Negative | undefined {
+    const negative = this.#negative.get(key);
+    if (negative?.spelling !== spelling) return undefined;
+    return this.#ageOf(negative) < this.parts.limits.invalidTtl ? negative : undefined;
+  }
+
+  /** The same as `withinTtl`, asked for where it is not cached; `undefined`: there is none to be had. */
+  async upToDate(key: string, signal: Ending): Promise<Positive<T> | undefined> {
+    const known = this.withinTtl(key);
+    if (known !== undefined || this.#currentNegative(key, key)) return known;
     const cause = { isFresh: false, isRefresh: false, client: undefined };
     try {
-      const joined = this.#joinable(spelling);
+      const joined = this.#joinable(key);
       if (!joined) this.#check(cause);
-      const answer = await (joined ?? this.#start(spelling, cause)).join(signal);
+      const answer = await (joined ?? this.#start(key, key, cause)).join(signal);
       return answer.value === null ? undefined : (answer as Positive<T>);
     } catch {
       return undefined;
     }
-  }
-
-  #currentNegative(spelling: string): Negative | undefined {
-    const negative = this.#negative.get(spelling.toLowerCase());
-    const isCurrent =
-      negative !== undefined && this.#ageOf(negative) < this.parts.limits.invalidTtl;
-    return isCurrent && negative.spelling === spelling ? negative : undefined;
   }
 
   /** Renews an answer: once for all spellings, and not soon after that has failed. */
@@ -199,7 +219,8 @@ export class Cache<T extends object> {
     const { spelling, failedAt } = positive;
     if (failedAt !== undefined && this.parts.clock() - failedAt < PAUSE) return;
     if (this.#joinable(spelling) !== undefined) return;
-    const lookup = this.#start(spelling, { isFresh: false, isRefresh: true, client });
+    const cause = { isFresh: false, isRefresh: true, client };
+    const lookup = this.#start(spelling, spelling.toLowerCase(), cause);
     lookup.join().catch(() => {
       positive.failedAt = this.parts.clock();
     });
@@ -208,7 +229,8 @@ export class Cache<T extends object> {
   /** Whether an answer about a key was requested after this order. */
   isAskedSince(key: string, order: number): boolean {
     const positive = this.#positive.peek(key);
-    return (positive && positive.order > order) || this.#isInvalid(key, order);
+    const isInvalid = this.parts.orders.isInvalid(this.subject(key), order);
+    return (positive && positive.order > order) || isInvalid;
   }
 
   /** Reports that a cached answer is served. @param isFailed whether the service was asked, and could not answer. */
@@ -223,7 +245,8 @@ export class Cache<T extends object> {
   /** @param options read no sooner than they are needed: a guard makes the signal and the client only for a lookup. */
   async get(spelling: string, options: VisitorCallOptions): Promise<T | null> {
     const isFresh = flagOption('KeyApi', 'fresh', options.fresh);
-    const cached = isFresh ? undefined : this.current(spelling, options);
+    const key = spelling.toLowerCase();
+    const cached = isFresh ? undefined : this.current(spelling, options, key);
     if (cached !== undefined) return this.served(cached).value;
     let signal: AbortSignal | undefined;
     for (;;) {
@@ -235,11 +258,11 @@ export class Cache<T extends object> {
         if (!joined) this.#check(cause);
         signal ??= options.signal;
         if (signal !== undefined) checkSignal(signal);
-        return (await (joined ?? this.#start(spelling, cause)).join(signal)).value;
+        return (await (joined ?? this.#start(spelling, key, cause)).join(signal)).value;
       } catch (error) {
         // Of the client that began the lookup. Others are not refused for it.
         if (joined && isMarketgateError(error) && error.code === 'too_many_attempts') continue;
-        const stale = isFresh ? undefined : this.staleIfError(spelling, error, signal);
+        const stale = isFresh ? undefined : this.staleIfError(key, error, signal);
         if (stale === undefined) throw error;
         return this.served(stale, true).value;
       }
@@ -247,11 +270,11 @@ export class Cache<T extends object> {
   }
 
   /** The last positive answer until `staleIfError`, if this error of a call says that the service could not answer. */
-  staleIfError(spelling: string, error: unknown, signal?: AbortSignal): Positive<T> | undefined {
+  staleIfError(key: string, error: unknown, signal?: AbortSignal): Positive<T> | undefined {
     if (signal?.aborted || !isMarketgateError(error) || error.status < 500) return undefined;
     // A refusal in other words is an answer about this key, and what this process lacks a visitor can have caused.
     if (error.code === 'service_refused' || isOwnLack(error)) return undefined;
-    const positive = this.#positive.peek(spelling.toLowerCase());
+    const positive = this.#positive.peek(key);
     const { staleIfError } = this.parts.limits;
     return positive && this.#ageOf(positive) < staleIfError ? positive : undefined;
   }
@@ -277,15 +300,11 @@ export class Cache<T extends object> {
     return sharedTier !== undefined && epoch !== sharedTier.epoch && !sharedTier.isResting;
   }
 
-  #isInvalid(key: string, order: number): boolean {
-    return this.parts.orders.isInvalid(this.subject(key), order);
-  }
-
   /** The newest lookup of this spelling, unless it was aborted or its answer will not be served. */
   #joinable(spelling: string): Lookup<T> | undefined {
     const lookup = this.#lookups.get(spelling);
     if (lookup === undefined || lookup.ending.aborted) return undefined;
-    return this.#isInvalid(spelling, lookup.order) ? undefined : lookup;
+    return this.parts.orders.isInvalid(lookup.subject, lookup.order) ? undefined : lookup;
   }
 
   /** Throws where it is known already that a lookup would not ask the service. */
@@ -297,29 +316,40 @@ export class Cache<T extends object> {
     if (sharedTier === undefined || sharedTier.isResting) check(client);
   }
 
-  #start(spelling: string, cause: Cause): Lookup<T> {
-    const lookup: Lookup<T> = new Lookup(
-      () => this.#answer(spelling, cause, lookup),
-      () => {
-        if (this.#lookups.get(spelling) === lookup) this.#lookups.delete(spelling);
-      },
-    );
+  #start(spelling: string, key: string, cause: Cause): Lookup<T> {
+    const onEnd = (): void => {
+      if (this.#lookups.get(spelling) === lookup) this.#lookups.delete(spelling);
+    };
+    const answer = () => this.#answer(lookup);
+    const lookup: Lookup<T> = new Lookup(this.parts.what, spelling, key, cause, answer, onEnd);
     this.#lookups.set(spelling, lookup);
     return lookup;
   }
 
-  /** Asks the shared tier, and then the service, until there is an answer that was not invalidated before it arrived. */
-  async #answer(spelling: string, cause: Cause, lookup: Lookup<T>): Promise<Answer<T>> {
+  /** The answer of a lookup. It asks again while an answer is invalidated before it arrives. */
+  async #answer(lookup: Lookup<T>): Promise<Answer<T>> {
+    const { subject, key } = lookup;
+    const { isFresh } = lookup.cause;
+    const { sharedTier } = this.parts;
     // Once the service was asked, in any round, the guess limit counts the lookup.
-    if (this.parts.sharedTier) lookup.source = 'shared';
+    if (sharedTier) lookup.source = 'shared';
     try {
-      for (let round = 0; round < MAX_ROUNDS; round++) {
-        const { found, known } = await this.#find(spelling, cause.isFresh, lookup);
-        const answer = known ?? (await this.#request(spelling, cause, lookup, found));
+      for (let round = 0; round < MAX_ROUNDS; ) {
+        // What the other processes have. If it cannot be read, what this one has got meanwhile.
+        const found = await sharedTier?.read(subject);
+        const known = found ? this.#adopt(lookup, found) : this.#withinTtl(key);
+        if (known && !isFresh) {
+          if (!found) lookup.source = 'cache';
+          this.#failure = undefined;
+          return this.#report(lookup.source, known);
+        }
+        // One process asks, and the others wait for what it shares.
+        if (found && !isFresh && (await this.#hasToLookAgain(lookup))) continue;
+        round++;
+        const answer = await this.#request(lookup, found);
         if (answer === undefined) continue;
         this.#failure = undefined;
-        this.#report(lookup.source, answer);
-        return answer;
+        return this.#report(lookup.source, answer);
       }
       throw new MarketgateError(
         'service_unavailable',
@@ -335,44 +365,24 @@ export class Cache<T extends object> {
     }
   }
 
-  /** Looks for an answer until there is one, or the service is to be asked: by one process, while the others wait here. */
-  async #find(spelling: string, isFresh: boolean, lookup: Lookup<T>) {
-    const { sharedTier, limits } = this.parts;
-    for (;;) {
-      const shared = await this.#read(spelling);
-      if (isFresh) return { found: shared.found, known: undefined };
-      if (sharedTier === undefined || shared.found === undefined) break;
-      if (shared.known || lookup.release) return shared;
-      const lock = await sharedTier.lock(this.subject(spelling));
-      const isTimeLeft = performance.now() - lookup.begunAt < sharedTier.longestWait;
-      // The process that had the lock can have shared its answer in between, so the row is read again.
-      if (lock) lookup.release = lock;
-      else if (lock === false && isTimeLeft && !lookup.ending.aborted) await wait(POLL);
-      else return shared;
-    }
-    // The shared cache cannot be asked. Not a stale answer, because this lookup can be its refresh.
-    const own = this.#positive.peek(spelling.toLowerCase());
-    const known = own && this.#ageOf(own) < limits.ttl ? own : undefined;
-    if (known) lookup.source = 'cache';
-    return { found: undefined, known };
+  /** Takes the lock of a lookup, or waits a moment while another process has it. */
+  async #hasToLookAgain(lookup: Lookup<T>): Promise<boolean> {
+    const { sharedTier } = this.parts;
+    if (sharedTier === undefined || lookup.release) return false;
+    const lock = await sharedTier.lock(lookup.subject);
+    const isTimeLeft = performance.now() - lookup.begunAt < sharedTier.longestWait;
+    // The process that had the lock can have shared its answer in between.
+    if (lock) lookup.release = lock;
+    else if (lock === false && isTimeLeft && !lookup.ending.aborted) await wait(POLL);
+    else return false;
+    return true;
   }
 
-  /** Reads what the shared tier has, and caches it. `known`: an answer for which the service need not be asked. */
-  async #read(spelling: string) {
-    const found = await this.parts.sharedTier?.read(this.subject(spelling));
-    return { found, known: found && this.#adopt(spelling, found) };
-  }
-
-  /** Asks the service. `undefined`: its answer was invalidated before it arrived. */
-  async #request(
-    spelling: string,
-    cause: Cause,
-    lookup: Lookup<T>,
-    found: Found | undefined,
-  ): Promise<Answer<T> | undefined> {
+  /** Asks the service, keeps its answer and shares it. `undefined`: it was invalidated before it arrived. */
+  async #request(lookup: Lookup<T>, found: Found | undefined): Promise<Answer<T> | undefined> {
     const { what, request, orders, clock, sharedTier } = this.parts;
+    const { spelling, key, subject } = lookup;
     lookup.ending.throwIfAborted();
-    const key = spelling.toLowerCase();
     const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
     const asked = orders.next();
     const at = clock();
@@ -383,85 +393,85 @@ export class Cache<T extends object> {
     const beforeSend = (): void => {
       lookup.isAsked = true;
     };
-    const signal = lookup.ending;
-    const value = await request(spelling, { signal, hadPositive, elapsed, beforeSend, ...cause });
+    const options = { signal: lookup.ending, hadPositive, elapsed, beforeSend, ...lookup.cause };
+    const value = await request(spelling, options);
     // A negative one counts wherever it can have been requested later.
     const order = value === null ? asked + (found?.lag ?? 0) : asked;
     const later = this.#positive.peek(key);
     if (later !== undefined && later.order > order) {
       return this.#mustAsk(later) ? undefined : later;
     }
-    if (value !== null && this.#isInvalid(key, order)) return undefined;
+    if (value !== null && orders.isInvalid(subject, order)) return undefined;
     const answer =
       value === null
-        ? this.#keepNegative(key, { value, at, order, spelling })
-        : this.#keepPositive(key, { value: deepFreeze(value), at, order, spelling, epoch });
+        ? this.#keepNegative(lookup, { value, at, order, spelling })
+        : this.#keepPositive(lookup, { value: deepFreeze(value), at, order, spelling, epoch });
     if (sharedTier === undefined) return answer;
     const isTombstone = value === null && hadPositive;
     const unreadable = value === null ? undefined : unreadableIn(value);
     const content = { value, spelling, isTombstone, unreadable };
     // Nothing else opens a door.
-    if (what === 'purchase') return this.#share(sharedTier, answer, content, epoch, found);
-    if (found) await sharedTier.shareByTtl(this.subject(key), order, content, found);
+    if (what === 'purchase') return this.#share(lookup, sharedTier, answer, content, epoch, found);
+    if (found) await sharedTier.shareByTtl(subject, order, content, found);
     return answer;
   }
 
   /** Shares an answer about a code. @returns what is served. `undefined`: it was invalidated meanwhile. */
   async #share(
+    lookup: Lookup<T>,
     sharedTier: SharedTier,
     answer: Positive<T> | Negative,
     content: Content,
     epoch: number,
     found: Found | undefined,
   ): Promise<Answer<T> | undefined> {
+    const { key, subject } = lookup;
     const { value, order } = answer;
-    const { spelling } = content;
-    const key = spelling.toLowerCase();
-    const isLate = await sharedTier.share(this.subject(key), order, content, found);
+    const isLate = await sharedTier.share(subject, order, content, found);
     // Messages since the request was sent were missed.
     const hasMissed = !sharedTier.isResting && sharedTier.epoch !== epoch;
     if (isLate || hasMissed) {
-      const { known } = await this.#read(spelling);
+      const now = await sharedTier.read(subject);
+      const known = now && this.#adopt(lookup, now);
       if (value === null) return known ?? answer;
       // A later answer hides whether it was invalidated before that, which the missed messages would tell.
       if (hasMissed && this.#positive.peek(key) !== answer) return undefined;
     }
-    return value !== null && this.#isInvalid(key, order) ? undefined : answer;
+    return value !== null && this.parts.orders.isInvalid(subject, order) ? undefined : answer;
   }
 
-  /** Caches what the shared tier has found. @returns it, if the service need not be asked. */
-  #adopt(spelling: string, { answer, epoch }: Found): Answer<T> | undefined {
+  /** Caches what the shared tier has, unless a later answer is cached. @returns it, if the service need not be asked. */
+  #adopt(lookup: Lookup<T>, { answer, epoch }: Found): Answer<T> | undefined {
     if (answer === undefined) return undefined;
     const { clock, limits } = this.parts;
+    const { spelling, key } = lookup;
     const { value, unreadable, order, age } = answer;
-    const key = spelling.toLowerCase();
     const at = clock() - age;
     const known = this.#positive.peek(key);
+    const isLater = known !== undefined && known.order >= order;
     if (value === null) {
-      if (known && known.order > order) return undefined;
-      const negative = this.#keepNegative(key, { value, at, order, spelling });
-      if (answer.spelling === spelling && age < limits.invalidTtl) return negative;
-      this.#negative.delete(key);
-      return undefined;
+      if (isLater) return undefined;
+      this.#keepNegative(lookup, { value, at, order, spelling: answer.spelling });
+      return this.#currentNegative(spelling, key);
     }
-    const isKnown = known !== undefined && known.order >= order;
-    if (!isKnown) noteUnreadable(value, unreadable);
-    const positive = isKnown
+    if (!isLater) noteUnreadable(value, unreadable);
+    const asked = answer.spelling;
+    const positive = isLater
       ? known
-      : { value: deepFreeze(value as T), at, order, spelling: answer.spelling, epoch };
+      : { value: deepFreeze(value as T), at, order, spelling: asked, epoch };
     positive.epoch = epoch;
-    this.#keepPositive(key, positive);
+    this.#keepPositive(lookup, positive);
     return this.#ageOf(positive) < limits.ttl ? positive : undefined;
   }
 
-  #keepPositive(key: string, positive: Positive<T>): Positive<T> {
+  #keepPositive({ key }: Lookup<T>, positive: Positive<T>): Positive<T> {
     this.#negative.delete(key);
     this.#positive.set(key, positive);
     return positive;
   }
 
-  #keepNegative(key: string, negative: Negative): Negative {
-    this.parts.orders.invalidate(this.subject(key), negative.order);
+  #keepNegative({ key, subject }: Lookup<T>, negative: Negative): Negative {
+    this.parts.orders.invalidate(subject, negative.order);
     this.#negative.set(key, negative);
     return negative;
   }
@@ -470,11 +480,16 @@ export class Cache<T extends object> {
     return this.parts.clock() - at;
   }
 
-  #report(source: LookupMessage['source'], answer?: Answer<T>, error?: unknown): void {
-    if (!lookupChannel.hasSubscribers) return;
+  #report<A extends Answer<T> | undefined>(
+    source: LookupMessage['source'],
+    answer: A,
+    error?: unknown,
+  ): A {
+    if (!lookupChannel.hasSubscribers) return answer;
     const outcome = answer ? (answer.value === null ? 'negative' : 'positive') : 'failed';
     const code = isMarketgateError(error) && { code: error.code };
     const { what } = this.parts;
     lookupChannel.publish({ what, source, outcome, ...code } satisfies LookupMessage);
+    return answer;
   }
 }
