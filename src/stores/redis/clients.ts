@@ -54,6 +54,11 @@ export type RedisClient = NodeRedisClient | IoRedisClient;
 /** The members that are used. All are public. */
 interface Client {
   readonly isOpen?: boolean;
+  /** Of node-redis 5 and 6. */
+  withCommandOptions?(options: object): Client;
+  /** Of a cluster, and of a sentinel. */
+  readonly nodeClient?: unknown;
+  readonly acquire?: unknown;
   eval(script: string, ...given: unknown[]): Promise<unknown>;
   publish(channel: string, message: string): Promise<unknown>;
   subscribe(channel: string, listener?: (message: string) => void): Promise<unknown>;
@@ -68,10 +73,16 @@ interface Library {
 }
 
 const nodeRedis: Library = {
-  redis: (client) => ({
-    run: (script, keys, args) => client.eval(script, { keys, arguments: args }),
-    publish: (channel, message) => client.publish(channel, message),
-  }),
+  redis(client) {
+    // Its timer for each command costs more than the command, and whoever calls a store has one. With several servers,
+    // nothing else would remove commands for one that is down.
+    const isSingle = client.nodeClient === undefined && client.acquire === undefined;
+    const sender = (isSingle && client.withCommandOptions?.({ timeout: 0 })) || client;
+    return {
+      run: (script, keys, args) => sender.eval(script, { keys, arguments: args }),
+      publish: (channel, message) => sender.publish(channel, message),
+    };
+  },
   subscribe: (client) => (channel, listener) => ({
     async confirm() {
       // It would wait for ever.
