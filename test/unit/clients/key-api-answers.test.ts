@@ -46,7 +46,10 @@ it.each(cells)('an answer of the key API, %s: %s is %s', async (_name, endpoint,
     } else if (end === 'negative') {
       expect(result.value).toEqual(endpoint === 'items' ? [] : null);
     } else {
-      expect([end, result.value]).toEqual(['positive', expect.objectContaining(VALUES[endpoint])]);
+      expect([end, result.value]).toEqual([
+        'positive',
+        expect.objectContaining(VALUES[endpoint] as object),
+      ]);
     }
     // Only a negative answer is a reason to check the key. An empty list is a payload.
     const isNo = end === 'negative' && row.name !== 'an empty list';
