@@ -53,8 +53,11 @@ return 1`;
  * do not hide an address from somebody who tries all.
  */
 export class RedisGuessLimit implements GuessLimit {
+  /** Failed attempts of one client within `windowMs`. */
   readonly limit: number;
+  /** The length of a window in milliseconds. */
   readonly windowMs: number;
+  /** Failed attempts of all clients together within a minute. */
   readonly total: number;
   readonly #redis: RedisConnection;
 
