@@ -123,6 +123,29 @@ function saysNo(response: JsonResponse, { negativeMsg }: Endpoint<unknown>): boo
   return isError && typeof msg === 'string' && msg.toLowerCase() === negativeMsg.toLowerCase();
 }
 
+/** What frameworks send as the "status" of an answer with HTTP 404. */
+const FRAMEWORK_STATUS = /^\s*(success|ok|fail(ed)?|not\s+found)\s*$/i;
+const LETTERS_AND_BLANKS = /^[\p{L}\p{M}\s]+$/u;
+const LETTER = /\p{L}/u;
+const NOT_FOUND = /^\P{L}*not\s+found\P{L}*$/iu;
+/** A digit, a path or a URL; or a word for a method or for what a framework has not found, also in other languages. */
+const ABOUT_ROUTE =
+  /[\p{N}/\\]|(?<!\p{L})(get|head|post|put|patch|delete|options|methods?|ur[il]s?|paths?|routes?|ruta|rota|endpoints?|pages?|seite|p[áa]gina|sayfa|strona|страница)(?!\p{L})/iu;
+
+/**
+ * Whether the body of an answer with HTTP 404 is a negative answer in the language of a deployment: "status" and "msg",
+ * both in words, and nothing else. Gateways and frameworks add fields, or say what was not found.
+ */
+function isTranslatedNo(body: Body): boolean {
+  const { status, msg, ...others } = body;
+  if (Object.keys(others).length > 0 || typeof status !== 'string' || typeof msg !== 'string') {
+    return false;
+  }
+  const isOfService =
+    LETTERS_AND_BLANKS.test(status) && LETTER.test(status) && !FRAMEWORK_STATUS.test(status);
+  return isOfService && LETTER.test(msg) && !NOT_FOUND.test(msg) && !ABOUT_ROUTE.test(msg);
+}
+
 /** Whether a response of any endpoint says that the service does not know the api_key. */
 export const blamesKey = (response: JsonResponse): boolean => saysNo(response, accountDetails);
 
@@ -154,10 +177,7 @@ export function parseKeyAnswer<T>(
   }
   const { msg } = body;
   if (typeof msg === 'string' && !isTransient(status)) {
-    // Some deployments translate both. Gateways and frameworks send no such status.
-    const isTranslated =
-      status === 404 && typeof body.status === 'string' && body.status.toLowerCase() !== 'success';
-    const isNegative = isTranslated || saysNo(response, endpoint);
+    const isNegative = saysNo(response, endpoint) || (status === 404 && isTranslatedNo(body));
     if (endpoint.what === 'account' && (isNegative || status === 401 || status === 403)) {
       throw new MarketgateError(
         'api_key_rejected',

@@ -56,6 +56,57 @@ const other = (e: KeyEndpoint): object =>
 const no = (e: KeyEndpoint): string => KEY_ENDPOINTS[e].no;
 const row = answerRow<KeyEndpoint>;
 
+/** Bodies of gateways and frameworks, with HTTP 404: they say nothing about a code or an item. */
+const FRAMEWORK_404: readonly object[] = [
+  ...[{ msg: 'Page not found' }, { msg: 'Nicht gefunden' }, { code: 404, msg: 'Route not found' }],
+  { status: 404, msg: 'Nicht gefunden' },
+  { status: null, msg: 'Nicht gefunden' },
+  ...[
+    '404',
+    'NOT_FOUND',
+    'not found',
+    'Not  Found',
+    'fail',
+    'Failed',
+    'success',
+    'OK',
+    'ok ',
+    '',
+    ' ',
+    'error:',
+    'E404',
+  ].map((status) => ({ status, msg: 'Nicht gefunden' })),
+  ...[
+    '',
+    ' ',
+    '...',
+    'Not found',
+    'NOT FOUND.',
+    'not  found',
+    '404',
+    'Nothing at 404',
+    'Nichts unter /api/items/item',
+  ].map((msg) => ({ status: 'error', msg })),
+  ...[
+    'Cannot POST',
+    'No route matches',
+    'Route nicht gefunden',
+    'The page does not exist',
+    'Unknown endpoint',
+    'Page non trouvée',
+  ].map((msg) => ({ status: 'Fehler', msg })),
+  ...[
+    'The requested URL was not found',
+    'See https://market.example',
+    'api\\items is unknown',
+    'Seite nicht gefunden',
+    'Sayfa bulunamadı',
+  ].map((msg) => ({ status: 'Fehler', msg })),
+  ...[{ statusCode: 404 }, { path: 'x' }, { timestamp: 'now' }, { error: 'x' }, { data: null }].map(
+    (more) => ({ status: 'Fehler', msg: 'Nicht gefunden', ...more }),
+  ),
+];
+
 // biome-ignore format: a table is read by its columns
 export const KEY_API_ROWS: readonly AnswerRow<KeyEndpoint>[] = [
   row('a payload: its body goes first', [200, 201, 400, 404, 422, 500], (e) => ({ status: 'success', ...payload(e) }), all('positive')),
@@ -85,14 +136,20 @@ export const KEY_API_ROWS: readonly AnswerRow<KeyEndpoint>[] = [
   row('the words of the no without status "error"', [200, 400], (e) => ({ status: 'success', msg: no(e) }), all('service_refused')),
   row('the words of the no, and no status', [200], (e) => ({ msg: no(e) }), all('service_refused')),
   row('the no of another endpoint', [200], (e) => ({ status: 'error', msg: no(e === 'item' ? 'items' : 'item') }), all('service_refused')),
-  row('any msg and status with HTTP 404', [404], () => ({ status: 'Fehler', msg: 'Nicht gefunden' }), NEGATIVE),
-  row('a msg without words, and a status, with HTTP 404', [404], () => ({ status: 'Fehler', msg: '' }), NEGATIVE),
-  row('any msg and status with HTTP 404, beside a payload of another shape', [404], (e) => ({ status: 'Fehler', msg: 'x', ...KEY_ENDPOINTS[e].broken }), NEGATIVE),
+  ...[
+    { status: 'Fehler', msg: 'Nicht gefunden' },
+    { status: 'hata', msg: 'Satın alma kodu geçersiz.' },
+    { status: 'Nicht erfolgreich', msg: 'Ungültiger Kauf-Code' },
+    { status: 'त्रुटि', msg: 'अमान्य खरीद कोड' },
+    { status: 'ошибка', msg: 'Неверный код покупки!' },
+    { status: 'error', msg: 'This purchase is unknown' },
+    { status: 'エラー', msg: '購入コードが無効です' },
+  ].map((body) => row(`a translated no with HTTP 404, ${JSON.stringify(body)}`, [404], () => body, NEGATIVE)),
+  ...FRAMEWORK_404.map((body) => row(`a framework's 404, ${JSON.stringify(body)}`, [404], () => body, UNEXPECTED, /another shape \(HTTP 404\)/)),
+  row('a translated no with HTTP 404, beside a payload of another shape', [404], (e) => ({ status: 'Fehler', msg: 'Nicht gefunden', ...KEY_ENDPOINTS[e].broken }), UNEXPECTED),
+  row('a translated no, at a status that says "not now"', NOT_NOW, () => ({ status: 'Fehler', msg: 'Nicht gefunden' }), UNAVAILABLE),
+  row('the documented no among fields that nobody knows', [200, 404], (e) => ({ status: 'error', msg: no(e), statusCode: 404, path: '/api' }), NEGATIVE),
   row('any msg and status, with another status of HTTP', [200, ...REFUSED_4XX], () => ({ status: 'Fehler', msg: 'Nicht gefunden' }), all('service_refused')),
-  row('a msg without a status, with HTTP 404: a gateway', [404], () => ({ msg: 'Page not found' }), UNEXPECTED, /another shape \(HTTP 404\)/),
-  row('a msg and a code, with HTTP 404: a gateway', [404], () => ({ code: 404, msg: 'Route not found' }), UNEXPECTED),
-  row('a msg and a status that is a number, with HTTP 404: a gateway', [404], () => ({ status: 404, msg: 'Not Found' }), UNEXPECTED),
-  row('a msg and the status "success", with HTTP 404: a gateway', [404], (e) => ({ status: e === 'item' ? 'Success' : 'success', msg: 'ok' }), UNEXPECTED),
   row('the words of the no without a status, with HTTP 404: a gateway', [404], (e) => ({ msg: no(e) }), UNEXPECTED),
   row('a msg without a status, beside a payload of another shape, with HTTP 404', [404], (e) => ({ msg: 'x', ...KEY_ENDPOINTS[e].broken }), UNEXPECTED),
   row('a msg without a status, with 405, 413 or 415', [405, 413, 415], () => ({ msg: 'Method Not Allowed' }), all('service_refused')),
