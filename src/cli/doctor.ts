@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { KeyApi } from '../clients/key-api.js';
-import { LoginApi } from '../clients/login-api.js';
+import { accountDetails } from '../clients/key-endpoints.js';
+import { GET_USER_INFO, LoginApi } from '../clients/login-api.js';
 import { isMarketgateError } from '../errors.js';
 import { SANDBOX_HEADER } from '../sandbox/actions.js';
 import { tryRedis } from '../stores/redis/try-redis.js';
@@ -105,12 +106,19 @@ function loginChecks(settings: Settings): Checks {
       const refusal = await ask((loginApi) => loginApi.exchange('marketgate-doctor')).catch(
         (error: Error) => error,
       );
-      if (isMarketgateError(refusal) && refusal.code === 'auth_key_rejected') return 'known';
+      if (isMarketgateError(refusal) && refusal.code === 'auth_key_rejected') return KNOWN_APP;
       if (refusal instanceof Error) throw refusal;
       throw new CommandError(`a made-up auth_key is accepted; check ${VARIABLES.authUrl}`);
     },
   };
 }
+
+/** The service does not show which redirect URL an app has. */
+const KNOWN_APP =
+  'known; the redirect URL to register with it is the full address of your callback, without a query, as in https://your-site.example/callback';
+
+/** An endpoint of each address, which answers in JSON without a secret too. */
+const ENDPOINTS = { baseUrl: accountDetails.path, authUrl: GET_USER_INFO } as const;
 
 /** In milliseconds. A larger difference makes support dates and token lifetimes visibly wrong. */
 const MAX_SKEW = 60_000;
@@ -119,17 +127,19 @@ const MAX_SKEW = 60_000;
 async function checkAddress(setting: 'baseUrl' | 'authUrl', settings: Settings): Promise<string> {
   const { [setting]: url = '', timeout, isProduction } = settings;
   const { host } = new URL(url);
-  // Follows no redirect.
-  const head = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeout) }).catch(
-    (error: Error) => {
-      const problem = problemOf(error);
-      const advice = `check ${VARIABLES[setting]}, the network and the firewall`;
-      const trust = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
-      throw new CommandError(`${problem}; ${/certificate/i.test(problem) ? trust : advice}`);
-    },
-  );
-  // The body can be endless.
-  await head.body?.cancel();
+  const ask = async (address: string): Promise<Response> => {
+    const signal = AbortSignal.timeout(timeout);
+    const response = await fetch(address, { redirect: 'manual', signal });
+    // The body can be endless.
+    await response.body?.cancel();
+    return response;
+  };
+  const head = await ask(url).catch((error: Error) => {
+    const problem = problemOf(error);
+    const advice = `check ${VARIABLES[setting]}, the network and the firewall`;
+    const trust = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
+    throw new CommandError(`${problem}; ${/certificate/i.test(problem) ? trust : advice}`);
+  });
   if (isProduction && head.headers.has(SANDBOX_HEADER)) {
     const advice = 'its keys and codes are public; set the address of the real service';
     throw new CommandError(`${host}: a marketgate sandbox, and NODE_ENV is production: ${advice}`);
@@ -140,7 +150,15 @@ async function checkAddress(setting: 'baseUrl' | 'authUrl', settings: Settings):
     const seconds = Math.round(Math.abs(skew) / 1000);
     throw new CommandError(`this machine is ${seconds} s ${way} ${host}; set its clock`);
   }
-  return `${host} answers (HTTP ${head.status})`;
+  // What else can happen there is for the checks that follow.
+  const found = await ask(url.replace(/\/*$/, ENDPOINTS[setting])).catch(() => undefined);
+  if (found?.status === 404) {
+    const advice = /\/api\/*$/.test(url)
+      ? `leave out the /api at the end of ${VARIABLES[setting]}, which is added to it`
+      : `check ${VARIABLES[setting]}, and whether the marketplace has its API turned on`;
+    throw new CommandError(`${host} has no ${ENDPOINTS[setting]} there (HTTP 404); ${advice}`);
+  }
+  return `${host} answers`;
 }
 
 /** The package redis, which apps with another client lack. */

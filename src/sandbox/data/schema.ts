@@ -103,12 +103,24 @@ export interface SandboxSeed {
 }
 
 // Data of a file is printed, and written to `.env` and headers: names and keys have no control characters.
-const text = z.string().check(z.regex(/^\P{Cc}*$/u, 'expected text without control characters'));
+const textWithout = (control: RegExp) =>
+  z.string().check(
+    z.refine((value) => !control.test(value), {
+      error: ({ input }) => {
+        const [found = ''] = control.exec(String(input)) ?? [];
+        return `expected text without control characters, and there is ${codePoint(found)} in it`;
+      },
+    }),
+  );
+
+/** As in `U+000A`. */
+const codePoint = (character: string): string =>
+  `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+
+const text = textWithout(/\p{Cc}/u);
 const nonEmpty = text.check(z.minLength(1, 'expected some text'));
 /** Text of several lines. */
-const prose = z
-  .string()
-  .check(z.regex(/^[\P{Cc}\t\n\r]*$/u, 'expected text without control characters'));
+const prose = textWithout(/(?![\t\n\r])\p{Cc}/u);
 const amount = z.number().check(z.minimum(0, 'expected an amount'));
 const day = z.union([z.iso.date(), z.literal('')], 'expected a date');
 const id = z.int().check(z.positive('expected a positive number'));
@@ -240,16 +252,26 @@ export function refuseRepeats(
   }
 }
 
-/** `['items', 0, 'price']` as `.items[0].price`. */
+/** `['items', 0, 'price']` as `.items[0].price`. A name can hold anything, and the path is printed. */
 const pathOf = (path: readonly PropertyKey[]): string =>
-  path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
+  path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .replace(/\p{Cc}/gu, (found) => `<${codePoint(found)}>`);
 
 /** Parses `value`, or throws a TypeError that names the field under `name`. Values are never quoted. */
 export function parseOrThrow<T>(schema: z.ZodMiniType<T>, value: unknown, name: string): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  const { keys = [], expected, values, format, message } = Object(issue);
+  // What is wrong with a name of a record is in an issue of its own.
+  const {
+    keys = [],
+    expected,
+    values,
+    format,
+    message,
+  } = Object(issue?.code === 'invalid_key' ? issue.issues[0] : issue);
   const field = `${name}${pathOf([...(issue?.path ?? []), ...keys.slice(0, 1)])}`;
   const wanted = `expected ${expected ?? values?.join(' or ') ?? format ?? 'something else'}`;
   const problem = message === 'Invalid input' ? wanted : message;

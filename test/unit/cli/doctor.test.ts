@@ -38,6 +38,31 @@ describe('marketgate doctor', () => {
     expect(other.found).toMatchObject({ 'key API': 'ok', api_key: 'unknown' });
   });
 
+  it('says which redirect URL is to be registered, because no service shows it', async () => {
+    const { environment } = await service();
+    const { said } = await diagnose(environment);
+    expect(said.app).toMatch(/redirect URL to register .* as in https:\S+\/callback$/);
+  });
+
+  it.each([
+    [
+      '',
+      'key API',
+      'BASE_URL',
+      'has no /api/account/details',
+      'whether the marketplace has its API',
+    ],
+    ['/api', 'key API', 'BASE_URL', 'has no /api/account/details', 'leave out the /api at the end'],
+    ['/api/', 'login', 'AUTH_URL', 'has no /api/get_user_info', 'leave out the /api at the end'],
+  ])('a 404 at the address …%s of the %s is never ok', async (path, check, name, ...sentences) => {
+    const { environment, sandbox, url } = await service();
+    sandbox.dialect.apiDisabled = path === '';
+    const variable = `MARKETPLACE_${name}`;
+    const { code, found, said } = await diagnose({ ...environment, [variable]: url + path });
+    expect([code, found[check]]).toEqual([1, 'wrong']);
+    for (const sentence of [...sentences, variable]) expect(said[check]).toContain(sentence);
+  });
+
   it.each<[object, object]>([
     [{ errorRate: 1 }, { api_key: 'unknown', items: 'skipped', app: 'unknown' }],
     [{ hang: true }, { api_key: 'unknown', items: 'skipped', app: 'unknown' }],

@@ -156,16 +156,30 @@ describe('a seed', () => {
   });
 
   const { workspaces, purchases, apps } = createSandbox().data;
+  const profile = workspaces[0]?.profile;
   it.each<[string, (text: string) => object]>([
     ['app_secret', (app_secret) => ({ apps: [{ ...apps[0], app_secret }] })],
     ['api_key', (api_key) => ({ workspaces: [{ ...workspaces[0], api_key }] })],
     ['purchase_code', (purchase_code) => ({ purchases: [{ ...purchases[0], purchase_code }] })],
-  ])('with a control character in the %s is refused', (field, seedWith) => {
-    for (const text of ['1\nNODE_OPTIONS=--inspect', 'a\x9b']) {
-      const named = `${field}: expected text without control characters`;
-      expect(() => createSandbox({ seed: seedWith(text) })).toThrow(named);
-    }
+    [
+      'social_links.*',
+      (name) => ({
+        workspaces: [{ ...workspaces[0], profile: { ...profile, social_links: { [name]: 'x' } } }],
+      }),
+    ],
+  ])('with a control character in the %s is refused, and both are named', (field, seedWith) => {
+    const refusal = (text: string, found: string) =>
+      expect(() => createSandbox({ seed: seedWith(text) })).toThrow(
+        new RegExp(`\\.${field}: expected text without control characters, .* ${found} in it$`),
+      );
+    refusal('1\nNODE_OPTIONS=--inspect', 'U\\+000A');
+    refusal('a\x9b', 'U\\+009B');
     expect(() => createSandbox({ seed: seedWith('plain-1') })).not.toThrow();
+  });
+
+  it('with a control character in the name of a field is refused, and it is not printed', () => {
+    const seed = { apps: [{ ...apps[0], 'app\x1b[2J': 'x' }] } as never;
+    expect(() => createSandbox({ seed })).toThrow('seed.apps[0].app<U+001B>[2J: there is no such');
   });
 });
 
