@@ -52,8 +52,9 @@ export type SettingFlags = { readonly allowInsecure?: boolean } & {
  */
 export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptions): Settings {
   const { timeout: limit = '10s', allowInsecure = false, env, ...given } = flags;
-  const timeout = readDuration(limit) ?? Number(limit || Number.NaN);
-  if (!(timeout >= 1)) throw new CommandError('--timeout must be a duration, as in 10s or 500ms');
+  const timeout = readDuration(limit) ?? 0;
+  if (timeout < 1)
+    throw new CommandError('--timeout must be a duration with its unit, as in 10s or 500ms');
   const dotEnv = join(cwd, '.env');
   const file = env ?? (existsSync(dotEnv) ? dotEnv : undefined);
   const fromFile = file === undefined ? {} : readFile('--env', file, parseEnv);

@@ -106,13 +106,10 @@ const toPurchase = (
 /** The fields of a record that need not be given. */
 const optional = <S extends Shape>(fields: S) => z.partial(z.object(fields)).shape;
 
-const isDuration = (value: number | string): boolean =>
-  typeof value === 'number' || readDuration(value) !== undefined;
-
-/** `90s`, `-1d`, or a number of milliseconds. */
+const A_DURATION = 'expected a duration with its unit, as in 90s, 1h or -1d';
 const duration = z
-  .union([z.number(), z.string()])
-  .check(z.refine(isDuration, 'expected a duration with its unit, as in 90s, 1h or -1d'));
+  .string(A_DURATION)
+  .check(z.refine((text) => readDuration(text) !== undefined, A_DURATION));
 
 const { item_id, supported_until, ...sold } = RECORDS.purchases.shape;
 const { user_name, ...user } = RECORDS.users.shape;
@@ -227,12 +224,12 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     ({ clock }, { advance, set, reset }) => {
       if (reset) clock.reset();
       if (set !== undefined) clock.set(Date.parse(set));
-      if (advance !== undefined) clock.advance(Number(readDuration(`${advance}`) ?? advance));
+      if (advance !== undefined) clock.advance(readDuration(advance) ?? 0);
       return { now: new Date(clock.now()).toISOString() };
     },
     {
       says: ({ now }) =>
-        `The sandbox’s clock shows ${now}. An app goes by its own, but for clients made with its clock.`,
+        `The sandbox’s clock shows ${now}. Your app has a clock of its own, unless its clients were made with sandbox.clock.`,
       value: 'now',
     },
   ),
@@ -261,10 +258,13 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
       const reset = given.filter((name) => !Object.hasOwn(others, name));
       changeSwitches(context, Object.fromEntries(reset.map((name) => [name, null])));
       for (const name of given) others[name]?.();
-      return switchValues(context);
+      return { reset: given, ...switchValues(context) };
     },
     {
-      ...switches,
+      says({ reset, ...values }) {
+        const data = reset.includes('data') ? ` All logins are over. ${NOTICED}` : '';
+        return `Reset: ${reset.join(', ')}. ${switchesSaid(values)}${data}`;
+      },
       list: { takes: '[name...]', read: (names) => (names.length > 0 ? { names } : {}) },
     },
   ),

@@ -33,7 +33,7 @@ describe('marketgate as a program', () => {
     const url = await listen(() => undefined);
     const hanging = { ...environment, MARKETPLACE_BASE_URL: url, MARKETPLACE_AUTH_URL: url };
     // Without its end this test would not end either.
-    expect((await marketgate(['doctor', '--timeout', '300'], hanging)).code).toBe(1);
+    expect((await marketgate(['doctor', '--timeout', '300ms'], hanging)).code).toBe(1);
   });
 
   it('does not fail because its reader has gone away, as head does', async () => {

@@ -37,7 +37,13 @@ describe('marketgate', () => {
 
   it.each([
     ...['verify', 'verify x', 'verify no-code!', 'verify x --base-url nowhere'],
-    ...['verify x --env /', 'doctor --timeout soon', 'doctor --timeout 0', 'doctor --timeout -5s'],
+    ...[
+      'verify x --env /',
+      'doctor --timeout soon',
+      'doctor --timeout 0s',
+      'doctor --timeout 5',
+      'doctor --timeout -5s',
+    ],
   ])('"%s" is wrong usage: exit code 2, and says why', async (line) => {
     const args = line.split(' ').filter(Boolean);
     const { code, out, err } = await cli(args, { MARKETPLACE_API_KEY: 'k' });

@@ -72,7 +72,7 @@ describe('marketgate doctor', () => {
     const { environment, sandbox } = await service();
     Object.assign(sandbox.faults, faults);
     Object.assign(sandbox.faults.at('/api/items/all'), items);
-    const { code, out, found } = await diagnose(environment, '--timeout', '500');
+    const { code, out, found } = await diagnose(environment, '--timeout', '500ms');
     expect(found).toEqual({ ...WELL, ...expected });
     expect({ code, ok: JSON.parse(out).ok }).toEqual({ code: 1, ok: false });
   });
@@ -108,7 +108,7 @@ describe('marketgate doctor', () => {
     async (_name, serve, sentence) => {
       const { environment } = await service();
       const wrong = { ...environment, MARKETPLACE_BASE_URL: await serve() };
-      const { code, found, said } = await diagnose(wrong, '--timeout', '500');
+      const { code, found, said } = await diagnose(wrong, '--timeout', '500ms');
       expect(code).toBe(1);
       expect(found).toMatchObject({ 'key API': 'wrong', api_key: 'skipped', login: 'ok' });
       expect(said['key API']).toMatch(sentence);
@@ -155,7 +155,7 @@ describe('doctor asks Redis', () => {
   ])('%s is wrong, and no password is repeated', async (_name, sentence, serve) => {
     const port = serve ? await serving(serve) : new URL(await refusing()).port;
     const url = `redis://ada:hunter2@127.0.0.1:${port}`;
-    const { found, said, out } = await diagnose({ REDIS_URL: url }, '--timeout', '200');
+    const { found, said, out } = await diagnose({ REDIS_URL: url }, '--timeout', '200ms');
     expect([found.redis, said.redis]).toEqual(['wrong', expect.stringContaining(sentence)]);
     expect(out).not.toMatch(/hunter|ada/);
   });

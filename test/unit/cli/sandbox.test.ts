@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { lstat, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -154,6 +154,22 @@ describe('marketgate sandbox', () => {
     expect([code, err]).toEqual([2, expect.stringMatching(sentence)]);
     expect(await readFile(path)).toEqual(bytes);
   });
+
+  it.skipIf(process.platform === 'win32')(
+    '--save-env writes where a link leads, and the file keeps its mode',
+    async () => {
+      const [path, link] = [newPath('env'), newPath('.env')];
+      await writeFile(path, 'PORT=1\n', { mode: 0o644 });
+      await symlink(path, link);
+      expect((await sandbox(['--save-env', link])).code).toBe(0);
+      expect((await lstat(link)).isSymbolicLink()).toBe(true);
+      expect((await stat(path)).mode & 0o777).toBe(0o644);
+      expect(parseEnv(await readFile(path, 'utf8'))).toMatchObject({
+        PORT: '1',
+        MARKETPLACE_API_KEY: expect.any(String),
+      });
+    },
+  );
 
   it('--save-env quotes a value that needs it', async () => {
     const [path, seed] = [newPath('.env'), newPath('seed.json')];

@@ -104,7 +104,7 @@ describe('the JSON API of a running sandbox', () => {
     for (const [fields, expected] of [
       [{ advance: '1h' }, NOW + 3_600_000],
       [{ advance: '-1.5d' }, NOW + 3_600_000 - 1.5 * DAY],
-      [{ advance: 500 }, NOW + 3_600_500 - 1.5 * DAY],
+      [{ advance: '500ms' }, NOW + 3_600_500 - 1.5 * DAY],
       [{ set: '2028-01-01T00:00:00Z' }, Date.UTC(2028, 0, 1)],
       [{ reset: true }, NOW],
     ] as [object, number][]) {
@@ -151,13 +151,16 @@ describe('the JSON API of a running sandbox', () => {
     data.setRedirectUrl(running.appId, 'http://elsewhere.example/cb');
 
     const reset = (...names: string[]) => done(running, 'reset', { names });
-    await reset('hang');
+    expect((await reset('hang')).message).toBe(
+      'Reset: hang. On: faults.html=true, dialect.nulls=true, faults.latency@key-api=1',
+    );
     expect([faults.hang, faults.at('key-api').latency]).toEqual([false, 1]);
     await reset('faults');
     expect([faults.html, faults.at('key-api').latency, dialect.nulls]).toEqual([false, 0, true]);
     await reset('clock', 'requests');
     expect([clock(), sandbox.requests]).toEqual([NOW, []]);
-    await reset('data');
+    const { message } = await reset('data');
+    expect(message).toMatch(/^Reset: data\. .* All logins are over\. .*5 minutes have passed/);
     expect(data.purchases).toEqual(purchases);
     // Where the app is has not changed; its logins are over.
     expect(sandbox.redirectUrl).toBe('http://elsewhere.example/cb');
@@ -186,7 +189,14 @@ describe('the JSON API of a running sandbox', () => {
     ['POST', 'refund', {}, 400, 'fields.purchase_code: expected string'],
     ['POST', 'refund', { purchase_code: CODE, a: 1 }, 400, 'fields.a: there is no such field'],
     ['POST', 'clock', { advance: 'soon' }, 400, 'fields.advance: expected a duration'],
-    ['POST', 'clock', { advance: 1e300 }, 400, 'clock.advance: expected milliseconds within'],
+    ['POST', 'clock', { advance: '10' }, 400, 'with its unit'],
+    [
+      'POST',
+      'clock',
+      { advance: '9999999999d' },
+      400,
+      'clock.advance: expected milliseconds within',
+    ],
     ['POST', 'add-app', { name: 'a\nNODE_OPTIONS=x' }, 400, 'without control characters'],
     ['POST', 'add-purchase', { item_id: 1042, purchase_code: CODE }, 400, 'code: given twice'],
     ['GET', 'refund', {}, 405, 'takes POST requests only'],
