@@ -1,4 +1,4 @@
-import { parseCookie } from 'cookie';
+import { parse } from 'cookie';
 import express, {
   type ErrorRequestHandler,
   type Express,
@@ -67,7 +67,7 @@ export function createApp({ keyApi, loginApi, cookieSecret, clock = Date.now }: 
   app.use(async (req, res, next) => {
     // Responses depend on who is logged in.
     res.set('Cache-Control', 'no-store');
-    const { login = '' } = parseCookie(req.headers.cookie ?? '');
+    const { login = '' } = parse(req.headers.cookie ?? '');
     const now = { algorithms: ['HS256'], currentDate: new Date(clock()) };
     const token = await jwtVerify(login, jwtKey, now).catch(() => undefined);
     if (token) {

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { parseCookie, stringifySetCookie } from 'cookie';
+import { parse, serialize } from 'cookie';
 import { isSecure } from './request.js';
 
 /** A cookie that the browser has sent. */
 export const cookieOf = (req: IncomingMessage, name: string): string | undefined =>
-  parseCookie(req.headers.cookie ?? '')[name];
+  parse(req.headers.cookie ?? '')[name];
 
 /**
  * The line that sets a cookie which scripts cannot read. The browser sends it when another site links here, but not
@@ -18,9 +18,7 @@ export const cookieLine = (
   value: string,
   lifetime: number,
 ): string =>
-  stringifySetCookie({
-    name,
-    value,
+  serialize(name, value, {
     maxAge: Math.floor(lifetime / 1000),
     httpOnly: true,
     sameSite: 'lax',
@@ -37,8 +35,8 @@ export function setCookie(
   lifetime: number,
 ): void {
   const others = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
-  const cookie = cookieLine(req, name, value, lifetime);
-  res.setHeader('Set-Cookie', [...others.filter((other) => !other.startsWith(`${name}=`)), cookie]);
+  const line = cookieLine(req, name, value, lifetime);
+  res.setHeader('Set-Cookie', [...others.filter((other) => !other.startsWith(`${name}=`)), line]);
 }
 
 /** Deletes a cookie that {@link setCookie} has set. */

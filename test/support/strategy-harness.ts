@@ -1,4 +1,3 @@
-import { parseSetCookie } from 'cookie';
 import type { Request } from 'express';
 import {
   type AccessToken,
@@ -14,6 +13,7 @@ import {
   type UserInfo,
 } from 'marketgate';
 import { scopeFor } from '../../src/passport/strategy-options.js';
+import { parseSetCookie } from './set-cookie.js';
 import { userInfo } from './wire.js';
 
 const LOGIN_URL = 'https://market.example/api/oauth?app_id=app-7';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseCookie } from 'cookie';
+import { parse } from 'cookie';
 import type { Request, RequestHandler, Response, Router } from 'express';
 import express from 'express';
 import { LRUCache } from 'lru-cache';
@@ -47,7 +47,7 @@ export function oauthRouter(context: SandboxContext): Router {
   const attempts = new LRUCache<string, Attempt>({ max: 10_000 });
   /** Who accepted an app last, by browser and app. */
   const consents = new LRUCache<string, string>({ max: 10_000 });
-  const browserOf = (req: Request) => parseCookie(req.headers.cookie ?? '')[cookieName(req)];
+  const browserOf = (req: Request) => parse(req.headers.cookie ?? '')[cookieName(req)];
   const consentKey = ({ browser, appId }: Attempt) => `${browser} ${appId}`;
   const appOf = ({ appId }: Attempt) => data.apps.find(({ app_id }) => app_id === appId);
   const userOf = ({ userId }: Attempt) => data.users.find(({ user_id }) => user_id === userId);

@@ -1,7 +1,7 @@
-import { parseSetCookie } from 'cookie';
 import { describe, expect, it, vi } from 'vitest';
 import { returnTo, safeReturnTo, saveReturnTo } from '../../../src/web/return-to.js';
 import { fakeResponse } from '../../support/fake-response.js';
+import { parseSetCookie } from '../../support/set-cookie.js';
 import { type OpenLogin, openLogin } from '../../support/strategy-harness.js';
 
 // Where requireLogin stopped a visitor: kept in the session or in a cookie until a login is completed.
