@@ -108,7 +108,6 @@ export type {
   RenderConfirmation,
 } from './passport/confirmation.js';
 export {
-  isFreshLogin,
   type MarketplaceAuthenticateOptions,
   MarketplaceStrategy,
 } from './passport/marketplace-strategy.js';
@@ -134,4 +133,6 @@ export {
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
 export type { TokenStore } from './stores/token-store.js';
 export type { ClientOption } from './web/client.js';
+export { isFreshLogin } from './web/login-request.js';
 export { returnTo } from './web/return-to.js';
+export { currentUser } from './web/user.js';

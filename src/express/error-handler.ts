@@ -9,18 +9,19 @@ import {
 } from '../errors.js';
 import { type Html, html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
+import { isLoginRequest } from '../web/login-request.js';
 import { prefersHtml } from '../web/request.js';
 import { refuseWith } from '../web/response.js';
 import { contextOf, varyOn } from './context.js';
-import { isCallback, pathOption, redirectToLogin, withoutLoginPath } from './login.js';
+import { pathOption, redirectToLogin } from './login.js';
 import { onceNext } from './middleware.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
   /**
    * Path on this site that starts the login. A browser that needs a login is redirected there, and afterwards back to
-   * its page, unless the guard has a `loginPath` of its own. Default: `/login` for guards that name none; pages have no
-   * link to the login then.
+   * its page, unless the guard has a `loginPath` of its own. Default: none; the response is 401 then, and pages have no
+   * link to the login.
    */
   loginPath?: string | undefined;
   /**
@@ -95,7 +96,7 @@ export function problemOf(error: unknown): Problem | undefined {
 export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): ErrorMiddleware {
   const owner = 'errorHandler';
   const given = knownOptions(owner, options, ['loginPath', 'redeemPath', 'log', 'render']);
-  const ownLoginPath = pathOption(owner, 'loginPath', given.loginPath);
+  const loginPath = pathOption(owner, 'loginPath', given.loginPath);
   const redeemPath = pathOption(owner, 'redeemPath', given.redeemPath);
   const log = given.log === false ? () => {} : functionOption(owner, 'log', given.log);
   const render = functionOption(owner, 'render', given.render);
@@ -120,7 +121,6 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
     if (problem.status >= 500 && !res.closed) {
       void report(req, `${problem.status} ${error.code}: ${error.message}`);
     }
-    const loginPath = ownLoginPath ?? (withoutLoginPath.has(error) ? '/login' : undefined);
     try {
       if (loginPath && (await redirectToLogin(error, loginPath, req, res))) return;
     } catch (unsaved) {
@@ -183,7 +183,7 @@ function nextStep(
   // The strategy can have replaced the problem's own status.
   const { status } = ERROR_CODES[code];
   // A callback that is opened again would find its auth_key used.
-  if (loginPath && (status === 401 || isCallback(req))) {
+  if (loginPath && (status === 401 || isLoginRequest(req))) {
     return html`<p><a href="${loginPath}">Log in</a></p>`;
   }
   // The visitor has sent a code with a form, and can correct it.

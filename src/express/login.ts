@@ -21,7 +21,8 @@ import {
   type TokenStore,
   tokenNameFor,
 } from '../stores/token-store.js';
-import { isNavigation, pathnameOf, pathOf, withoutQuery } from '../web/request.js';
+import { isLoginRequest } from '../web/login-request.js';
+import { isNavigation, pathnameOf, withoutQuery } from '../web/request.js';
 import { noStore, redirect } from '../web/response.js';
 import { safeReturnTo, saveReturnTo } from '../web/return-to.js';
 import { idOfUser, isLoggedIn } from '../web/user.js';
@@ -37,7 +38,7 @@ export type UserIdSource = (req: Request) => AppId | Promise<AppId>;
 
 /** Options of {@link requireLogin}. */
 export interface RequireLoginOptions {
-  /** Path on this site that starts the login. Default: the `loginPath` of the app's `errorHandler`, which redirects. */
+  /** Path on this site that starts the login. Default: that of the app's `errorHandler`. */
   loginPath?: string | undefined;
 }
 
@@ -62,7 +63,7 @@ export interface RequireAccessTokenOptions extends RequireLoginOptions, LoadUser
  *
  * A browser that navigates to a page is redirected to the login, and afterwards back to the page. Any other request
  * (scripts, forms, API clients) gets `login_required` (401) through `next`. Without a `loginPath`, all of them do, and
- * the app's `errorHandler` redirects.
+ * the app's `errorHandler` redirects to its own.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -187,24 +188,16 @@ export function pathOption(
   return value;
 }
 
-/** Errors of guards that name no login path: `errorHandler` redirects, to its own path or else to `/login`. */
-export const withoutLoginPath = new WeakSet<object>();
-
-/** Makes a guard, which redirects to its `loginPath` if it has one. */
+/** Makes a guard, which redirects to its `loginPath` if it has one. `errorHandler` answers all that it throws. */
 const guard = (loginPath: string | undefined, run: (call: Call) => Promise<void>): Middleware =>
   middleware(async (call) => {
     try {
       await run(call);
     } catch (error) {
-      if (loginPath === undefined) withoutLoginPath.add(Object(error));
-      else if (await redirectToLogin(error, loginPath, call.req, call.res)) return;
+      if (loginPath && (await redirectToLogin(error, loginPath, call.req, call.res))) return;
       throw error;
     }
   });
-
-/** Whether this is the callback of a login, or "Continue": no page to go back to after the next login. */
-export const isCallback = (req: IncomingMessage): boolean =>
-  /[?&](auth_key\b|confirm=[\w-]{22}(&|$))/.test(pathOf(req));
 
 /**
  * Redirects a navigation to the login if the error asks for one, and afterwards back to its page.
@@ -221,7 +214,7 @@ export async function redirectToLogin(
   const needsLogin = code === 'login_required' || code === 'access_token_expired';
   // On the login path itself, the redirect would loop.
   const isLoginPath = pathnameOf(req) === withoutQuery(loginPath);
-  if (!needsLogin || isLoginPath || isCallback(req) || !isNavigation(req)) return false;
+  if (!needsLogin || isLoginPath || isLoginRequest(req) || !isNavigation(req)) return false;
   await saveReturnTo(req, res);
   noStore(res);
   redirect(res, loginPath);

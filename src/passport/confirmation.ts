@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { html, PAGE_POLICY, page, trusted } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
-import { pathnameOf } from '../web/request.js';
 import { requiredResponse } from '../web/response.js';
 import {
   isRandomId,
@@ -21,16 +20,16 @@ export type LoginChange = 'login' | 'connect' | 'switch';
 
 /** What the "Continue as NAME?" page asks about. */
 export interface Confirmation {
-  /** The login that waits for the answer. */
-  readonly id: string;
   /** The account's display name, which anybody can take. */
   readonly name: string;
   /** The account's user name, which no other account has. */
   readonly username: string;
   /** What "Continue" does. */
   readonly change: LoginChange;
-  /** The form's target, by GET: with `confirm` = id and `answer` = "continue" or "cancel". */
+  /** The form's target, by GET: the callback, as a relative reference. */
   readonly action: string;
+  /** The form's hidden fields. The buttons add `answer`: "continue" or "cancel". */
+  readonly fields: Readonly<Record<string, string>>;
 }
 
 /** Responds with the app's own page, a form to `action`. The headers are set already. It can be async. */
@@ -54,9 +53,15 @@ const isFrame = (req: Request): boolean => ['frame', 'iframe'].includes(destinat
 export const isSentByAnotherSite = ({ headers }: Request): boolean =>
   !['same-origin', 'none'].includes(headers['sec-fetch-site'] || 'none');
 
-/** Whether a login was begun by neither a page of this site nor the visitor, but by another site, an image or a frame. */
+/**
+ * Whether a login was begun by neither a page of this site nor the visitor, but by another site or a frame. A service
+ * worker that forwards a navigation sends "empty". Scripts cannot set the mode "navigate".
+ */
 export const isStartedElsewhere = (req: Request): boolean =>
-  isSentByAnotherSite(req) || destinationOf(req) !== 'document';
+  isSentByAnotherSite(req) || !(destinationOf(req) === 'document' || isForwarded(req));
+
+const isForwarded = (req: Request): boolean =>
+  destinationOf(req) === 'empty' && req.headers['sec-fetch-mode'] === 'navigate';
 
 /** Whether the browser says that this is no navigation but an image, a script or a `fetch`. */
 export function isSubresource(req: Request): boolean {
@@ -64,8 +69,7 @@ export function isSubresource(req: Request): boolean {
   const destination = destinationOf(req);
   if (mode === 'no-cors') return true;
   if (destination === 'document' || isFrame(req)) return false;
-  // A service worker that forwards a navigation sends "empty". Scripts cannot set the mode "navigate".
-  return destination !== 'empty' || mode !== 'navigate';
+  return !isForwarded(req);
 }
 
 /**
@@ -88,22 +92,24 @@ export function mustAsk(
   return isFrame(req) || attempts.some(({ foreign }) => foreign);
 }
 
+/** Of the package's own name: everything else in the query of a start is the app's, as in "/login?confirm=1". */
+const PARAMETER = 'marketgate';
+
 /**
  * What the query says about a confirmation; without an `answer` it requests the page. `undefined` when it is not about
  * one.
  */
 export function readConfirmation(query: Record<string, unknown>) {
-  const { confirm: id, answer } = query;
-  // Anything else is the app's own, as in "/login?confirm=1".
+  const { [PARAMETER]: id, answer } = query;
   if (typeof id !== 'string' || !isRandomId(id)) return undefined;
   return { id, answer: answer === 'continue' || answer === 'cancel' ? answer : undefined };
 }
 
-/** The path of the page: the callback without its auth_key, so that a reload shows the page again. */
-export function confirmationPath(req: Request, id: string): string {
-  const path = pathnameOf(req).replace(/^\/+/, '/');
-  return `${path}?${new URLSearchParams({ confirm: id })}`;
-}
+/**
+ * The page, relative to the callback, so that it is also found below a path that a proxy strips. It does not repeat the
+ * auth_key, so that a reload shows the page again.
+ */
+export const confirmationQuery = (id: string): string => `?${PARAMETER}=${id}`;
 
 /** The most bytes of a name that are kept. An account can have a name of any length. */
 const MAX_NAME = 64;
@@ -171,7 +177,7 @@ const WHAT_CHANGES: Record<LoginChange, string> = {
  * other site can forge the answer, because only this page has the id.
  */
 export const sendConfirmationPage: RenderConfirmation = (
-  { id, name, username, change, action },
+  { name, username, change, action, fields },
   _req,
   res,
 ) => {
@@ -179,7 +185,7 @@ export const sendConfirmationPage: RenderConfirmation = (
 <p>User name <strong><bdi>${username}</bdi></strong></p>
 <p>${WHAT_CHANGES[change]} If it is not yours, do not go on: somebody may want you to use theirs.</p>
 <form method="get" action="${action}">
-<input type="hidden" name="confirm" value="${id}">
+${Object.entries(fields).map(([field, value]) => html`<input type="hidden" name="${field}" value="${value}">`)}
 <button class="main" name="answer" value="continue">Continue</button>
 <button name="answer" value="cancel">Not me</button>
 </form>
@@ -202,5 +208,6 @@ export async function sendPage(
   res.setHeader('X-Content-Type-Options', 'nosniff');
   res.setHeader('Referrer-Policy', 'no-referrer');
   res.setHeader('Content-Type', 'text/html; charset=utf-8');
-  await render({ id, name, username, change, action: confirmationPath(req, id) }, req, res);
+  const form = { action: confirmationQuery(id), fields: { [PARAMETER]: id } };
+  await render({ name, username, change, ...form }, req, res);
 }

@@ -30,11 +30,8 @@ export function throwAsFailure(error: unknown): never {
 }
 
 /** Not a {@link Failure}: the browser would keep the redirect to `failureRedirect` as the login's result. */
-export const withoutEffect = (what: string): MarketgateError =>
-  new MarketgateError(
-    'login_failed',
-    `${what} was refused, because it would use up the auth_key or begin a login that nobody wants; follow the link instead`,
-  );
+export const withoutEffect = (what: string, why: string): MarketgateError =>
+  new MarketgateError('login_failed', `${what} was refused, because ${why}`);
 
 /** Verify gave no user. @param info what verify says about it, in its own words if it has a text. */
 export function notAccepted(info: unknown): Failure {

@@ -4,13 +4,14 @@ import { Strategy as OAuth2Strategy } from 'passport-oauth2';
 import { clientKey } from '../attempts/client-key.js';
 import { asError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
-import { isPrefetch, pathnameOf, queryOf, withoutQuery } from '../web/request.js';
+import { markFreshLogin, markLoginRequest } from '../web/login-request.js';
+import { isPrefetch, isScripted, pathnameOf, queryOf, withoutQuery } from '../web/request.js';
 import { handleThrown, noStore, refuseWith, responseOf, trackResponses } from '../web/response.js';
 import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../web/return-to.js';
 import { canRegenerate, sessionOf, withLogIn } from '../web/session.js';
 import { identityOf, isLoggedIn } from '../web/user.js';
 import {
-  confirmationPath,
+  confirmationQuery,
   isSentByAnotherSite,
   isStartedElsewhere,
   isSubresource,
@@ -191,9 +192,15 @@ function failed({ req, options }: StrategyRequest, error: unknown): Outcome {
   return isError ? ['error', asError(error)] : ['fail', error.challenge, error.status];
 }
 
+const FOLLOW_LINK =
+  'it would use up the auth_key or begin a login that nobody wants; follow the link instead';
+const NAVIGATE =
+  'the visitor must see the marketplace; open the path in the window instead, as in location.href = "/login"';
+
 /** Ends in {@link start}, {@link callback} or {@link answerConfirmation}, by the query. */
 async function handle(request: StrategyRequest): Promise<Outcome> {
   const { setup, req } = request;
+  markLoginRequest(req);
   const res = responseOf(req);
   if (res !== undefined) noStore(res);
   // Test helpers give no method, and some no headers.
@@ -201,7 +208,7 @@ async function handle(request: StrategyRequest): Promise<Outcome> {
   req.headers ??= {};
   // A form can begin or confirm a login by POST.
   if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {
-    throw withoutEffect('a prefetch, HEAD or OPTIONS of a login');
+    throw withoutEffect('a prefetch, HEAD or OPTIONS of a login', FOLLOW_LINK);
   }
   request.state = readState(setup.storage.read(req), setup.clock(), request.who);
   checkSession(request);
@@ -209,9 +216,14 @@ async function handle(request: StrategyRequest): Promise<Outcome> {
   const authKeys = authKeysIn(query);
   const confirmation = readConfirmation(query);
   const isCallback = authKeys.length > 0 || hasBrokenUrl(query, request.state);
-  if (!isCallback && confirmation === undefined) return start(request);
+  if (!isCallback && confirmation === undefined) {
+    if (isScripted(req))
+      throw withoutEffect('the start of a login by a script or an image', NAVIGATE);
+    return start(request);
+  }
   if (isSubresource(req) || (isCallback && method !== 'GET')) {
-    throw withoutEffect('a callback that is no navigation (an image, a script, a fetch, a POST)');
+    const what = 'a callback that is no navigation (an image, a script, a fetch, a POST)';
+    throw withoutEffect(what, FOLLOW_LINK);
   }
   if (authKeys.length > 0) return callback(request, readAuthKey(authKeys));
   if (confirmation !== undefined) return answerConfirmation(request, confirmation);
@@ -309,7 +321,7 @@ async function callback(request: StrategyRequest, authKey: string): Promise<Outc
   if (!mustAsk(setup.askWhen, req, state, known)) return complete(request, token, profile, to);
   const pending = pendingLogin(token, profile, { at: clock(), who, to });
   await save(request, { pending });
-  return ['redirect', confirmationPath(req, pending.id)];
+  return ['redirect', confirmationQuery(pending.id)];
 }
 
 /** The attempts of this browser that the callback can use: where the deployment echoes `state`, only that one. */
@@ -428,7 +440,7 @@ async function complete(
   request.account = profile.id;
   await dropReturnTo(req);
   attachReturnTo(req, to ?? safeReturnTo(options.returnTo));
-  Object.defineProperty(req, FRESH, { value: true });
+  markFreshLogin(req);
   return ['success', user, info ?? {}];
 }
 
@@ -468,12 +480,3 @@ function endUsed(request: StrategyRequest, isStarted: boolean): Outcome {
   if (isLoggedIn(request.req) || !isStarted) return endWithoutLogin(request);
   throw new Failure('auth_key_rejected', 'this auth_key was already used; log in again');
 }
-
-const FRESH = Symbol.for('marketgate.freshLogin');
-
-/**
- * Whether this request has just logged a user in. A callback that a logged-in user opens again (a reload, a second tab)
- * reaches the handler too, which must not renew the login then: a stolen login cookie could be kept alive for ever.
- */
-export const isFreshLogin = (req: object): boolean =>
-  (req as { [FRESH]?: unknown })[FRESH] === true;

@@ -1,6 +1,22 @@
 /** Whether somebody is logged in: passport sets `req.user`. */
 export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unknown }).user);
 
+/**
+ * The app's own user who is logged in, as `verify` or `deserializeUser` returned it: `req.user`, typed and present.
+ *
+ * @throws Error when nobody is logged in.
+ *
+ * @example
+ * app.get('/account', requireLogin(), (req, res) => res.json(currentUser(req).id));
+ */
+export function currentUser(req: object): Express.User {
+  const { user } = req as { user?: Express.User | null };
+  if (user) return user;
+  throw new Error(
+    'currentUser: nobody is logged in on this request; put requireLogin() before this handler',
+  );
+}
+
 /** Where users usually have what tells them apart. */
 const ID_NAMES = ['id', '_id', 'sub', 'userId', 'username', 'email'] as const;
 

@@ -219,6 +219,6 @@ export const success = ['success', user, {}];
 
 /** The id of the confirmation that an outcome asks the visitor for; empty if it does not. */
 export const confirmationOf = (outcome: Recorded | undefined): string =>
-  (outcome?.[0] === 'redirect' && /\?confirm=([\w-]+)$/.exec(String(outcome[1]))?.[1]) || '';
+  (outcome?.[0] === 'redirect' && /^\?marketgate=([\w-]+)$/.exec(String(outcome[1]))?.[1]) || '';
 
 export const isAsked = (outcome: Recorded | undefined): boolean => confirmationOf(outcome) !== '';

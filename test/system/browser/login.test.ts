@@ -117,7 +117,7 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
 
     it('can be reloaded, is answered by keyboard alone, and is not gone back to', async () => {
       const { page, exchanges } = await asked({ mode: 'session', express: express5 });
-      expect(path(page)).toMatch(/^\/callback\?confirm=[\w-]{22}$/);
+      expect(path(page)).toMatch(/^\/callback\?marketgate=[\w-]{22}$/);
       await page.reload();
       expect(await heading(page)).toContain(`Continue as ${MIRA.name}`);
       const focused = () =>

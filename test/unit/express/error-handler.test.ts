@@ -229,8 +229,8 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
       ['login_required', LOGIN, paths, { path: '/login' }],
       ['service_unavailable', AGAIN, paths],
       ['too_many_attempts', AGAIN, {}],
-      // The auth_key of a callback can be used up.
-      ['service_unavailable', LOGIN, paths, { path: '/callback?auth_key=used' }],
+      // The app's own parameter: only where the strategy has run can an auth_key be used up.
+      ['service_unavailable', AGAIN, paths, { path: '/account?auth_key=mine' }],
       // A form with a code can be corrected, a form with something else cannot be sent again.
       ['purchase_code_invalid', FORM, paths, { body: 'purchase_code=my-code' }],
       ['service_unavailable', FORM, {}, { body: 'purchase_code=my-code' }],

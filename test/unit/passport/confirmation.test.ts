@@ -39,9 +39,9 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     ['begun by a browser that does not say', [{}], false],
     ['begun by a page of another site', [from('cross-site')], true],
     ['begun by a page of another origin on the same site', [from('same-site')], true],
-    ['begun by an image', [from('same-origin', 'image', 'no-cors')], true],
     ['begun by a frame of this site', [from('same-origin', 'iframe')], true],
-    ['begun by a service worker that passes it on', [from('same-origin', 'empty')], true],
+    ['begun by a service worker that passes it on', [from('same-origin', 'empty')], false],
+    ['that another site sends through one', [from('cross-site', 'empty')], true],
     ['begun by another site and then here', [from('cross-site'), ...HERE], true],
     ['begun by the visitor and then elsewhere', [from('none'), from('cross-site')], true],
     ['that comes back in an iframe', HERE, true, from('same-site', 'iframe')],
@@ -51,6 +51,25 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     const { outcome } = await comeBack(starts, back ?? from('cross-site'));
     if (asks) expect(outcome).toSatisfy(isAsked);
     else expect(outcome).toEqual(success);
+  });
+
+  it.each<[string, Headers]>([
+    ['fetch', from('same-origin', 'empty', 'cors')],
+    ['an image', from('same-origin', 'image', 'no-cors')],
+    ['XMLHttpRequest', { 'x-requested-with': 'XMLHttpRequest' }],
+    [
+      'a prefetch of Turbo',
+      { ...from('same-origin', 'empty', 'cors'), 'x-sec-purpose': 'prefetch' },
+    ],
+    ['a prefetch of Next.js', { ...from('same-origin', 'empty'), 'next-router-prefetch': '1' }],
+  ])('the start of a login by %s begins nothing, and says so', async (_name, headers) => {
+    const login = openLogin({ where });
+    const { outcome } = await login.start({}, { headers });
+    const message = expect.stringMatching(
+      /^(a prefetch|the start of a login by a script).*instead/,
+    );
+    expect(outcome).toMatchObject(['error', { code: 'login_failed', status: 401, message }]);
+    expect([login.session, login.browser.cookies]).toEqual([{}, {}]);
   });
 
   it.each<[string, Headers]>([
@@ -86,15 +105,15 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     function open(options: OpenLogin = {}) {
       const tokenStore = new MemoryTokenStore({ clock: () => 0 });
       const login = openLogin({ where, confirm: true, tokenStore, ...options });
-      const answer = async (confirm: string, given = 'continue', more?: object) =>
-        (await login.visit({ confirm, answer: given }, more)).outcome;
+      const answer = async (id: string, given = 'continue', more?: object) =>
+        (await login.visit({ marketgate: id, answer: given }, more)).outcome;
       return { ...login, answer, tokenStore };
     }
 
     it('shows whose account it is, before anybody is logged in', async () => {
       const { visit, upToThePage, tokenStore } = open();
       const set = vi.spyOn(tokenStore, 'set');
-      const { recorded, res, isFresh } = await visit({ confirm: await upToThePage() });
+      const { recorded, res, isFresh } = await visit({ marketgate: await upToThePage() });
       expect(recorded.map(([name]) => name)).toEqual(['page']);
       expect(res.body).toContain('Continue as <bdi>Mira Okafor</bdi>?');
       expect(res.body).toContain('<bdi>mira</bdi>');
@@ -116,10 +135,10 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       'can be reloaded, and "Continue" by %s logs in, once',
       async (method) => {
         const { visit, answer, upToThePage, tokenStore, exchanged, keepCopy } = open();
-        const confirm = await upToThePage({ returnTo: '/account' });
-        for (let i = 0; i < 2; i++) await visit({ confirm });
+        const id = await upToThePage({ returnTo: '/account' });
+        for (let i = 0; i < 2; i++) await visit({ marketgate: id });
         const putCopyBack = keepCopy();
-        expect(await visit({ confirm, answer: 'continue' }, { method })).toMatchObject({
+        expect(await visit({ marketgate: id, answer: 'continue' }, { method })).toMatchObject({
           recorded: [success],
           to: '/account',
           isFresh: true,
@@ -127,10 +146,10 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
         expect((await tokenStore.get('77'))?.value).toBe('token-1');
         expect(exchanged).toEqual(['k1']);
         // The second press of a browser that is logged in is passed on.
-        const again = await visit({ confirm, answer: 'continue' }, { user });
+        const again = await visit({ marketgate: id, answer: 'continue' }, { user });
         expect(again).toMatchObject({ recorded: [['pass']], isFresh: false });
         putCopyBack();
-        expect(await answer(confirm)).toEqual(refused);
+        expect(await answer(id)).toEqual(refused);
       },
     );
 
@@ -138,60 +157,60 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       const here = open();
       const { browser, session, tokenStore } = here;
       const there = open({ browser, session, tokenStore });
-      const confirm = await here.upToThePage();
+      const id = await here.upToThePage();
       const putCopyBack = here.keepCopy();
-      expect(await there.answer(confirm)).toEqual(success);
+      expect(await there.answer(id)).toEqual(success);
       putCopyBack();
-      expect(await here.answer(confirm)).toEqual(refused);
+      expect(await here.answer(id)).toEqual(refused);
     });
 
     it.each(['cross-site', 'same-site'])(
       'takes no answer that a page %s has sent, and then the visitor’s own',
       async (site) => {
         const { answer, upToThePage } = open();
-        const confirm = await upToThePage();
+        const id = await upToThePage();
         for (const given of ['continue', 'cancel']) {
-          expect(await answer(confirm, given, { headers: from(site) })).toEqual(refused);
+          expect(await answer(id, given, { headers: from(site) })).toEqual(refused);
         }
         const own = { headers: from('same-origin') };
-        expect(await answer(confirm, 'continue', own)).toEqual(success);
+        expect(await answer(id, 'continue', own)).toEqual(success);
       },
     );
 
     it('logs nobody in after "Not me", also in a browser that still has the login', async () => {
       const { answer, upToThePage, tokenStore, keepCopy } = open();
-      const confirm = await upToThePage();
+      const id = await upToThePage();
       const putCopyBack = keepCopy();
       const why = { code: 'login_failed', message: expect.stringContaining('nobody') };
-      expect(await answer(confirm, 'cancel')).toEqual(['fail', expect.objectContaining(why), 401]);
-      expect(await answer(confirm)).toEqual(refused);
+      expect(await answer(id, 'cancel')).toEqual(['fail', expect.objectContaining(why), 401]);
+      expect(await answer(id)).toEqual(refused);
       putCopyBack();
-      expect(await answer(confirm)).toEqual(refused);
+      expect(await answer(id)).toEqual(refused);
       expect(await tokenStore.get('77')).toBeUndefined();
     });
 
     it('takes "Continue" also after one that failed with the service or the store', async () => {
       const getUser = vi.fn(async () => userInfo);
       const { answer, upToThePage, tokenStore } = open({ api: { getUser } });
-      const confirm = await upToThePage();
+      const id = await upToThePage();
       getUser.mockRejectedValueOnce(new MarketgateError('service_unavailable', 'down'));
       vi.spyOn(tokenStore, 'claim').mockRejectedValueOnce(new Error('down'));
       for (let i = 0; i < 2; i++) {
-        expect(await answer(confirm)).toMatchObject(['error', { status: 503 }]);
+        expect(await answer(id)).toMatchObject(['error', { status: 503 }]);
       }
-      expect(await answer(confirm)).toEqual(success);
+      expect(await answer(id)).toEqual(success);
     });
 
     it('takes no answer from another browser, or to a made-up login', async () => {
       const tokenStore = new MemoryTokenStore({ clock: () => 0 });
-      const confirm = await open({ tokenStore }).upToThePage();
+      const id = await open({ tokenStore }).upToThePage();
       const stranger = open({ tokenStore });
       const own = await stranger.upToThePage({}, 'k2');
       await stranger.start();
-      for (const id of [confirm, MADE_UP]) {
-        expect((await stranger.visit({ confirm: id })).outcome).toEqual(refused);
+      for (const other of [id, MADE_UP]) {
+        expect((await stranger.visit({ marketgate: other })).outcome).toEqual(refused);
         for (const given of ['continue', 'cancel']) {
-          expect(await stranger.answer(id, given)).toEqual(refused);
+          expect(await stranger.answer(other, given)).toEqual(refused);
         }
       }
       expect((await stranger.answer(own, 'perhaps'))?.[0]).toBe('page');
@@ -216,9 +235,9 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       let now = 0;
       const exchange = async () => ({ value: 't', issuedAt: 0, expiresAt });
       const { answer, upToThePage } = open({ clock: () => now, api: { exchange } });
-      const confirm = await upToThePage();
+      const id = await upToThePage();
       now = at;
-      expect(await answer(confirm)).toEqual(refused);
+      expect(await answer(id)).toEqual(refused);
     });
   });
 });
@@ -236,37 +255,33 @@ it.each<[string, object, string, string]>([
 ])('the page of a user %s shows what there is', async (_name, given, name, username) => {
   const getUser = async () => ({ ...userInfo, ...given });
   const { visit, upToThePage } = openLogin({ confirm: true, api: { getUser } });
-  const { body } = (await visit({ confirm: await upToThePage() })).res;
+  const { body } = (await visit({ marketgate: await upToThePage() })).res;
   expect(body).toContain(`Continue as <bdi>${name}</bdi>?`);
   expect(body).toContain(`User name <strong><bdi>${username}</bdi>`);
 });
 
-it.each([
-  ['in an app that is mounted somewhere', { originalUrl: '/shop/callback?x' }, '/shop/callback'],
-  ['on plain Node', { originalUrl: undefined, url: '/callback?x' }, '/callback'],
-  ['on this site', { originalUrl: '//evil.example/x?y' }, '/evil.example/x'],
-])('the page is where the callback is, %s', async (_name, more, path) => {
+it('the page is where the callback is, by a relative reference: also below a path that a proxy strips', async () => {
   const { start, comeBack } = openLogin({ confirm: true });
   await start();
-  const { outcome } = await comeBack('k1', more);
-  expect(String(outcome?.[1])).toMatch(new RegExp(`^${path}\\?confirm=[\\w-]+$`));
+  const { outcome } = await comeBack('k1', { originalUrl: '//evil.example/x?auth_key=k1' });
+  expect(outcome?.[1]).toMatch(/^\?marketgate=[\w-]{22}$/);
 });
 
 it('a page of the app gets whose login it is and where to answer, and its rejection is an error', async () => {
   const render = vi.fn().mockRejectedValue(new Error('no template'));
   const { visit, upToThePage } = openLogin({ confirm: { ask: true, render } });
   const id = await upToThePage();
-  const { outcome, req, res } = await visit({ confirm: id });
+  const { outcome, req, res } = await visit({ marketgate: id });
   expect(outcome).toEqual(['error', new Error('no template')]);
-  const action = `/callback?confirm=${id}`;
-  const asked = { id, name: 'Mira Okafor', username: 'mira', change: 'login', action };
+  const form = { action: `?marketgate=${id}`, fields: { marketgate: id } };
+  const asked = { name: 'Mira Okafor', username: 'mira', change: 'login', ...form };
   expect(render).toHaveBeenCalledExactlyOnceWith(asked, req, res);
 });
 
-it.each(['', '1', [MADE_UP]])(
-  '"confirm" of the app in the query, as %j, starts a login',
-  async (confirm) => {
-    const { outcome } = await openLogin().visit({ confirm, answer: 'continue' });
-    expect(outcome?.[0]).toBe('redirect');
-  },
-);
+it.each([
+  ...['', '1', [MADE_UP]].map((marketgate) => ({ marketgate, answer: 'continue' })),
+  { confirm: MADE_UP, answer: 'continue' },
+])('what the app has in the query, %j, starts a login', async (query) => {
+  const { outcome } = await openLogin().visit(query);
+  expect(outcome?.[0]).toBe('redirect');
+});

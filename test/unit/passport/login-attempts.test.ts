@@ -226,7 +226,7 @@ describe('the cookie is short', () => {
     expect(ofPage).toBeGreaterThan(250);
     expect(ofLogin).toBeGreaterThan(600);
     expect(ofPage + ofLogin).toBeLessThanOrEqual(1024);
-    const answer = { confirm: confirmationOf(outcome), answer: 'continue' };
+    const answer = { marketgate: confirmationOf(outcome), answer: 'continue' };
     expect((await visit(answer)).outcome).toEqual(success);
   });
 

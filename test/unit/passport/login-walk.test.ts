@@ -60,7 +60,7 @@ it.each(expressVersions)(
 );
 
 it.each(expressVersions)(
-  'a login on %s whose token is refused ends in a page, and the next one goes where the visitor wanted',
+  'a login on %s that fails ends in a page with a way to the login, and the next one goes where the visitor wanted',
   async (_version, express) => {
     const { loginApi, serve } = await openShop();
     const passport = new Passport();
@@ -74,15 +74,21 @@ it.each(expressVersions)(
     app.get('/login', login);
     app.get('/callback', login, (req, res) => res.redirect(returnTo(req) ?? '/'));
     app.get('/account', requireLogin(), (req, res) => void res.json(req.user));
-    app.use(errorHandler({ loginPath: '/login' }));
+    app.use(errorHandler({ loginPath: '/login', log: false }));
     const origin = await serve(app);
 
     const browser = new Browser();
-    const refused = new MarketgateError('access_token_expired', 'refused');
-    vi.spyOn(loginApi, 'getUser').mockRejectedValueOnce(refused);
-    const page = await browser.open(await browser.logInUpToCallback(`${origin}/account`, MIRA));
-    expect([page.status, page.text]).toEqual([401, expect.stringContaining('href="/login"')]);
+    // A query of the app's own, which names no callback.
+    const wanted = `${origin}/account?auth_key=mine&confirm=${'a'.repeat(22)}`;
+    for (const [code, status] of [
+      ['access_token_expired', 401],
+      ['service_unavailable', 503],
+    ] as const) {
+      vi.spyOn(loginApi, 'getUser').mockRejectedValueOnce(new MarketgateError(code, 'no'));
+      const page = await browser.open(await browser.logInUpToCallback(wanted, MIRA));
+      expect([page.status, page.text]).toEqual([status, expect.stringContaining('href="/login"')]);
+    }
     const visit = await browser.open(await browser.logInUpToCallback(`${origin}/login`, MIRA));
-    expect([visit.url, visit.text]).toEqual([`${origin}/account`, `{"id":"${MIRA}"}`]);
+    expect([visit.url, visit.text]).toEqual([wanted, `{"id":"${MIRA}"}`]);
   },
 );

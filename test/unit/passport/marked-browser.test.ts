@@ -23,9 +23,9 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       await loop();
       await start();
       await loop();
-      const confirm = confirmationOf((await comeBack(`own${i}`)).outcome);
+      const id = confirmationOf((await comeBack(`own${i}`)).outcome);
       await loop();
-      expect((await visit({ confirm, answer: 'continue' })).outcome).toEqual(success);
+      expect((await visit({ marketgate: id, answer: 'continue' })).outcome).toEqual(success);
     }
     expect(exchanged).toEqual(['own0', 'own1']);
   });

@@ -171,7 +171,7 @@ describe('with a session that cannot regenerate', () => {
     await login.start();
     expect((await login.comeBack('k1', byPassport)).outcome).toEqual(refused);
     expect(login.exchanged).toEqual([]);
-    const answer = { confirm: await login.upToThePage(), answer: 'continue' };
+    const answer = { marketgate: await login.upToThePage(), answer: 'continue' };
     expect((await login.visit(answer, byPassport)).outcome).toEqual(refused);
     expect((await login.visit(answer)).outcome?.[0]).toBe('success');
   });
@@ -225,7 +225,7 @@ it('on Node alone, without a session, a login and "Continue" work with their sta
     'no-store',
   ]);
   const { response } = await ask('/callback?auth_key=k1');
-  const page = response.headers.get('location') ?? '';
+  const page = `/callback${response.headers.get('location')}`;
   expect((await ask(page)).text).toContain('Continue as');
   expect((await ask(`${page}&answer=continue`)).body).toEqual({ user: { id: '77' } });
 });

@@ -500,7 +500,7 @@ describe('marketgate:login', () => {
     const messages = hear<{ outcome: string }>('login');
     const { comeBack, upToThePage, visit } = openLogin({ confirm: true });
     await comeBack('k0', { user });
-    await visit({ confirm: await upToThePage() });
+    await visit({ marketgate: await upToThePage() });
     expect(messages.map(({ outcome }) => outcome)).toEqual(['pass', 'redirect', 'redirect', 'ask']);
   });
 });

@@ -40,7 +40,11 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
         await start(authOptions, { ...HERE, user: ADA });
         const { outcome } = await comeBack('k1', { user: ADA }, authOptions);
         expect(outcome).toSatisfy(isAsked);
-        const page = await visit({ confirm: confirmationOf(outcome) }, { user: ADA }, authOptions);
+        const page = await visit(
+          { marketgate: confirmationOf(outcome) },
+          { user: ADA },
+          authOptions,
+        );
         if (typeof confirm !== 'object') expect(page.res.body).toContain(words);
       }
       expect(render.mock.calls[0]?.[0]).toMatchObject({ change });
@@ -90,12 +94,12 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     const tokenStore = new MemoryTokenStore({ clock: () => 0 });
     const { start, comeBack, visit } = open({ confirm: true, tokenStore });
     await start({}, { user: before });
-    const confirm = confirmationOf((await comeBack('k1', { user: before })).outcome);
-    for (const query of [{ confirm }, { confirm, answer: 'continue' }]) {
+    const id = confirmationOf((await comeBack('k1', { user: before })).outcome);
+    for (const query of [{ marketgate: id }, { marketgate: id, answer: 'continue' }]) {
       expect((await visit(query, { user: after })).outcome).toEqual(refused);
     }
     expect(await tokenStore.get('77')).toBeUndefined();
-    const own = await visit({ confirm, answer: 'continue' }, { user: before });
+    const own = await visit({ marketgate: id, answer: 'continue' }, { user: before });
     expect(own.outcome).toEqual(success);
   });
 
@@ -106,9 +110,9 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     await tokenStore.set('78', own);
     const verify = vi.fn(() => user);
     const { upToThePage, visit } = open({ confirm: true, tokenStore, api: { getUser }, verify });
-    const confirm = await upToThePage();
+    const id = await upToThePage();
     getUser.mockResolvedValueOnce({ ...userInfo, user_id: '78' });
-    const { outcome } = await visit({ confirm, answer: 'continue' });
+    const { outcome } = await visit({ marketgate: id, answer: 'continue' });
     expect(outcome).toMatchObject(['fail', { message: expect.stringContaining('another') }, 401]);
     expect([await tokenStore.get('78'), await tokenStore.get('77')]).toEqual([own, undefined]);
     expect(verify).not.toHaveBeenCalled();

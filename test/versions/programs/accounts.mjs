@@ -51,9 +51,10 @@ function visitor() {
     while (response.headers.get('location')?.startsWith('/')) {
       response = await open(response.headers.get('location'));
     }
-    response = await open(sandbox.acceptLogin(userId));
-    const page = response.headers.get('location') ?? '';
-    if (page.includes('confirm=')) {
+    const callback = sandbox.acceptLogin(userId);
+    response = await open(callback);
+    const page = new URL(response.headers.get('location') ?? '', callback).href;
+    if (page.includes('marketgate=')) {
       assert.match(await (await open(page)).text(), /connected to your account here/);
       response = await open(`${page}&answer=continue`);
     }
