@@ -16,6 +16,7 @@ export {
   type Denial,
   type HolderId,
   type HolderOptions,
+  type LicenseType,
   type PurchaseCheckOptions,
   type PurchaseConditions,
   type PurchaseValidator,

@@ -35,6 +35,9 @@ export type { HolderId, HolderOptions } from './holder-check.js';
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
   Partial<Pick<KeyApi, 'clock' | 'codePattern'>>;
 
+/** A `license_type` of the service. Its values are not shown; these are common, and editors offer them. */
+export type LicenseType = 'Regular' | 'Extended' | (string & Record<never, never>);
+
 /**
  * Conditions that a valid purchase must meet. The functions get the request in a guard, and
  * `undefined` in {@link checkPurchase}.
@@ -50,7 +53,7 @@ export interface PurchaseConditions<Req = undefined> {
     | ((req: Req) => number | readonly number[] | Promise<number | readonly number[]>)
     | undefined;
   /** The purchase's `license_type`, or several, of which one must match. Letter case does not count. */
-  licenseType?: string | readonly string[] | undefined;
+  licenseType?: LicenseType | readonly LicenseType[] | undefined;
   /** Whether support must still run, compared with the current time of each check. */
   supported?: boolean | undefined;
   /** Any other condition. Anything but true refuses with `purchase_not_accepted`. May be async. */
@@ -86,6 +89,10 @@ export interface CheckPurchaseOptions extends PurchaseCheckOptions {
  *
  * @param code as the customer gave it. A value that is not a string is invalid.
  * @throws TypeError (as a rejection) that names the wrong option; and what `accept` throws.
+ *
+ * @example
+ * const decision = await checkPurchase(keyApi, code, { client: request.ip, item: 1042 });
+ * if (decision.verdict === 'valid') console.log(decision.purchase.item.name);
  */
 export async function checkPurchase(
   keyApi: PurchaseValidator,

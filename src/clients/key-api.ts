@@ -112,7 +112,15 @@ export class KeyApi {
   /** The items of the list that was last looked into, by id. */
   #index: { readonly list: readonly Item[]; readonly byId: ReadonlyMap<number, Item> } | undefined;
 
-  /** @throws TypeError that names the wrong option. */
+  /**
+   * Makes a client of the key API: one for an app, because it has the cache.
+   *
+   * @throws TypeError that names the wrong option.
+   *
+   * @example
+   * const keyApi = new KeyApi({ baseUrl: 'https://market.example', apiKey });
+   * const purchase = await keyApi.validatePurchase(code); // null: the service says that the code is invalid
+   */
   constructor(options: KeyApiOptions) {
     const me = 'KeyApi';
     const names = ['apiKey', 'validationEncoding', 'codePattern', 'cache'] as const;

@@ -79,7 +79,14 @@ export class LoginApi {
     { readonly attempt: Attempt; readonly timer: NodeJS.Timeout }
   >();
 
-  /** @throws TypeError that names the wrong option. */
+  /**
+   * Makes a client of the login API, for a {@link MarketplaceStrategy} or for calls of your own.
+   *
+   * @throws TypeError that names the wrong option.
+   *
+   * @example
+   * const loginApi = new LoginApi({ authUrl: 'https://market.example', appId, appSecret });
+   */
   constructor(options: LoginApiOptions) {
     const me = 'LoginApi';
     const names = ['appId', 'appSecret', 'tokenLifetime', 'authorizeMethod'] as const;

@@ -9,9 +9,6 @@ import type { UserInfo } from '../model/user-info.js';
 /**
  * A middleware for Express, Connect and every other framework that passes Node's request and response. It
  * does not change the types of a route: `req.params.id` keeps its type.
- *
- * The functions that make one take no further arguments (`..._: never[]`): with `any` for the error, TypeScript would
- * take `app.use(requirePurchase)`, which lacks the parentheses, for an error middleware.
  */
 export type Middleware = (
   req: IncomingMessage,

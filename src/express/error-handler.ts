@@ -93,7 +93,7 @@ export function problemOf(error: unknown): Problem | undefined {
  * @example
  * app.use(errorHandler({ loginPath: '/login', redeemPath: '/redeem' })); // below all routes
  */
-export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): ErrorMiddleware {
+export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware {
   const owner = 'errorHandler';
   const given = knownOptions(owner, options, ['loginPath', 'redeemPath', 'log', 'render']);
   const loginPath = pathOption(owner, 'loginPath', given.loginPath);

@@ -13,8 +13,11 @@ import { callFor, middleware } from './middleware.js';
  * has none. When it cannot be asked, the error goes to `next`.
  *
  * @throws TypeError when it is made without a KeyApi.
+ *
+ * @example
+ * app.get('/', loadItems(keyApi), (req, res) => res.render('catalogue', { items: itemsOf(req) }));
  */
-export function loadItems(keyApi: Pick<KeyApi, 'listItems'>, ..._: never[]): Middleware {
+export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): Middleware {
   shapedOption('loadItems', 'keyApi', keyApi, ['listItems'], 'a KeyApi');
   return middleware(async ({ res, next, context }) => {
     context.items = await keyApi.listItems(callFor(res));
@@ -43,6 +46,9 @@ export type ItemSource = Pick<KeyApi, 'getItem'> & Partial<Pick<KeyApi, 'listIte
  * (429), when the client has asked for too many items that are in no list; the error when the service cannot be asked.
  *
  * @throws TypeError that names the wrong option, when it is made.
+ *
+ * @example
+ * app.get('/items/:id', loadItem(keyApi), (req, res) => res.render('item', { item: itemOf(req) }));
  */
 export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Middleware {
   const owner = 'loadItem';
@@ -77,7 +83,7 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
  *
  * @throws TypeError when it is made without a KeyApi.
  */
-export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>, ..._: never[]): Middleware {
+export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>): Middleware {
   shapedOption('loadAccount', 'keyApi', keyApi, ['getAccount'], 'a KeyApi');
   return middleware(async ({ res, next, context }) => {
     context.account = { ...(await keyApi.getAccount(callFor(res))) };

@@ -66,8 +66,11 @@ export interface RequireAccessTokenOptions extends RequireLoginOptions, LoadUser
  * the app's `errorHandler` redirects to its own.
  *
  * @throws TypeError that names the wrong option, when it is made.
+ *
+ * @example
+ * app.get('/account', requireLogin({ loginPath: '/login' }), (req, res) => res.json(req.user));
  */
-export function requireLogin(options: RequireLoginOptions = {}, ..._: never[]): Middleware {
+export function requireLogin(options: RequireLoginOptions = {}): Middleware {
   const given = knownOptions('requireLogin', options, ['loginPath']);
   const loginPath = pathOption('requireLogin', 'loginPath', given.loginPath);
   return guard(loginPath, async ({ req, res, next }) => {
@@ -84,7 +87,7 @@ export function requireLogin(options: RequireLoginOptions = {}, ..._: never[]): 
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
-export function requireAccessToken(options: RequireAccessTokenOptions, ..._: never[]): Middleware {
+export function requireAccessToken(options: RequireAccessTokenOptions): Middleware {
   const owner = 'requireAccessToken';
   const names = ['tokenStore', 'loginPath', 'userId', 'strategy', 'clock'] as const;
   const given = knownOptions(owner, options, names);

@@ -65,11 +65,15 @@ const LOAD_OPTION_NAMES = ['code', 'client', ...CHECK_OPTION_NAMES] as const;
  * request headers that the code is read from. Refusals get `no-store`.
  *
  * @throws TypeError that names the wrong option, when it is made.
+ *
+ * @example
+ * app.get('/downloads/:id', requirePurchase(keyApi, { item: (req) => Number(req.params.id) }), (req, res) => {
+ *   res.download(fileOf(purchaseOf(req).item.id));
+ * });
  */
 export function requirePurchase(
   keyApi: PurchaseValidator,
   options: RequirePurchaseOptions = {},
-  ..._: never[]
 ): Middleware {
   const owner = 'requirePurchase';
   const given = knownOptions(owner, options, [...LOAD_OPTION_NAMES, 'onUnknown', 'onDenied']);
@@ -120,11 +124,15 @@ function report({ method, route }: Request, allowed: boolean, reason?: Marketgat
  * own functions go to `next`. Sets `Cache-Control` (with a code) and `Vary` as {@link requirePurchase} does.
  *
  * @throws TypeError that names the wrong option, when it is made.
+ *
+ * @example
+ * app.get('/', loadPurchase(keyApi, { code: fromSession() }), (req, res) => {
+ *   res.render('home', { isCustomer: req.marketplace?.verdict === 'valid' });
+ * });
  */
 export function loadPurchase(
   keyApi: PurchaseValidator,
   options: LoadPurchaseOptions = {},
-  ..._: never[]
 ): Middleware {
   const owner = 'loadPurchase';
   const given = knownOptions(owner, options, LOAD_OPTION_NAMES);

@@ -85,6 +85,9 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   /**
    * The first two overloads only type inline callbacks.
    *
+   * @example
+   * passport.use(new MarketplaceStrategy({ loginApi }, async ({ profile }) => ({ id: profile.id })));
+   *
    * @param verify - {@link AsyncVerify}, {@link VerifyWithDone}, or one of passport-oauth2's forms, chosen by its
    * number of arguments: `(accessToken, refreshToken, profile, done)`, with `params` before the profile, and with
    * `passReqToCallback: true` after `req`. A function that declares no arguments (`async (...args)`) gets those of

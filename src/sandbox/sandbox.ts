@@ -161,5 +161,11 @@ export class Sandbox {
 /**
  * Makes a sandbox: the whole service of the specification, both APIs, with data to try. Nothing listens until
  * {@link Sandbox.listen}. An option that it does not understand throws a TypeError that names it.
+ *
+ * @example
+ * const sandbox = createSandbox();
+ * const { baseUrl, apiKey } = await sandbox.listen();
+ * const keyApi = new KeyApi({ baseUrl, apiKey });
+ * await keyApi.validatePurchase(sandbox.codes[0].code);
  */
 export const createSandbox = (options: SandboxOptions = {}): Sandbox => new Sandbox(options);

@@ -41,6 +41,9 @@ export function safeReturnTo(value: unknown): string | undefined {
  *
  * It also works after the login of another strategy (a password) that was given `keepSessionInfo: true`. The path is
  * then taken out of the session, which iron-session saves only when told to.
+ *
+ * @example
+ * app.get('/callback', login, (req, res) => res.redirect(returnTo(req) ?? '/account'));
  */
 export function returnTo(req: object): string | undefined {
   const session = sessionOf(req);

@@ -35,9 +35,6 @@ app.get('/guarded/:id', requirePurchase(keyApi, { item: 1042 }), (req, res) => {
   res.json({ bought, typed, named });
 });
 app.use(errorHandler({ loginPath: '/login' }));
-// Without its parentheses, a factory is no middleware.
-// @ts-expect-error
-app.use(requirePurchase);
 
 // The other entries are found under every module resolution.
 export type Entries = [KeyvTokenStore, RedisCache, typeof describeTokenStore];

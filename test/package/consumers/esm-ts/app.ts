@@ -138,25 +138,19 @@ app.use(
   }),
 );
 
-// Without its parentheses, a factory is no middleware.
-// @ts-expect-error
-app.use(requirePurchase);
-// @ts-expect-error
-app.get('/', loadPurchase);
-// @ts-expect-error
-app.use(loadItem);
-// @ts-expect-error
-app.use(loadItems);
-// @ts-expect-error
-app.use(loadAccount);
-// @ts-expect-error
-app.use(loadUser);
-// @ts-expect-error
-app.get('/', requireLogin);
-// @ts-expect-error
-app.use(requireAccessToken);
-// @ts-expect-error
-app.use(errorHandler);
+// Editors offer the usual licences, and any other is fine too.
+app.get(
+  '/all/:id',
+  requireLogin(),
+  requireAccessToken({ tokenStore }),
+  loadUser(loginApi, { tokenStore }),
+  loadAccount(keyApi),
+  loadPurchase(keyApi, { licenseType: ['Extended', 'Team'] }),
+  (req, res) => {
+    const typed: Same<typeof req.params.id, string> = true;
+    res.json(typed);
+  },
+);
 
 const decision = await checkPurchase(keyApi, 'code', { client: '203.0.113.7', item: 1042 });
 if (decision.verdict === 'valid') console.log(decision.purchase.item.id);
