@@ -153,7 +153,7 @@ export const ERROR_CODES = {
     status: 403,
     title: 'This purchase code is not valid',
     detail:
-      'The marketplace does not know this purchase code. Please check that it was copied whole.',
+      'The marketplace does not know this purchase code. Please check that you copied the whole code.',
   },
   purchase_item_mismatch: {
     status: 403,

@@ -61,12 +61,12 @@ export function makeHolderCheck<Req>(
     }
     const { purchase } = result;
     if (holder === undefined) return refuse(purchase, 'login_required', NOBODY);
-    const places = count(typeof max === 'function' ? max(purchase) : max);
+    const seats = count(typeof max === 'function' ? max(purchase) : max);
     const key = nameOf(purchase, code);
     try {
-      if (await holders.take(key, holder, places)) return result;
-      const held = await holders.count(key).catch(() => places);
-      return refuse(purchase, 'purchase_held', HELD, { count: held, max: places });
+      if (await holders.take(key, holder, seats)) return result;
+      const held = await holders.count(key).catch(() => seats);
+      return refuse(purchase, 'purchase_held', HELD, { count: held, max: seats });
     } catch (error) {
       return { verdict: 'unknown', error: error as MarketgateError };
     }

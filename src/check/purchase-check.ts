@@ -129,8 +129,9 @@ export const CHECK_OPTION_NAMES = [
 ] as const;
 
 const MALFORMED =
-  'this is no purchase code: it is too short, too long, or has other characters; check that it was copied whole';
-const NOT_KNOWN = 'the service does not know this purchase code; check that it was copied whole';
+  'this is no purchase code: it is too short, too long, or has other characters; check that the whole code was copied';
+const NOT_KNOWN =
+  'the service does not know this purchase code; check that the whole code was copied';
 const NO_ITEM_ID =
   'the item must be a whole number, as Number(req.params.id) gives it; check the link';
 

@@ -17,7 +17,7 @@ export interface HolderStore {
   take(code: string, holder: string, max: number): Promise<boolean>;
   /**
    * Ends one account's hold on a code, or that of all accounts. No error when there is none. In a store with a
-   * cooldown, the place stays taken for so long, and only the same account can have it back before.
+   * cooldown, the seat stays taken for so long, and only the same account can have it back before.
    */
   release(code: string, holder?: string): Promise<void>;
   /** The accounts that hold a code, in any order. */
@@ -27,8 +27,8 @@ export interface HolderStore {
 /** The option of the stores of this package. */
 export interface HolderStoreOptions {
   /**
-   * How long a released place stays taken, in milliseconds, so that one code does not wander through many machines.
-   * Only the account that had it can have it back before. A store without one, on the same backend, frees such places
+   * How long a released seat stays taken, in milliseconds, so that one code does not wander through many machines.
+   * Only the account that had it can have it back before. A store without one, on the same backend, frees such seats
    * at once. Default 0.
    */
   cooldown?: number | undefined;
@@ -77,8 +77,8 @@ const asStored = (holder: string): string => Buffer.from(holder).toString();
  */
 export class MemoryHolderStore implements HolderStore {
   readonly #cooldown: number;
-  /** By code and holder: infinite while the place is held; after a release, until when it stays taken. */
-  readonly #places = new Map<string, Map<string, number>>();
+  /** By code and holder: infinite while the seat is held; after a release, until when it stays taken. */
+  readonly #seats = new Map<string, Map<string, number>>();
 
   /**
    * Keeps in this process who holds which purchase code; a restart frees all codes.
@@ -94,35 +94,35 @@ export class MemoryHolderStore implements HolderStore {
   /** @throws TypeError for a blank `code`. */
   async take(code: string, holder: string, max: number): Promise<boolean> {
     const name = heldCode('MemoryHolderStore.take', code);
-    const places = this.#taken(name);
+    const seats = this.#taken(name);
     const id = asStored(holder);
-    if (!places.has(id) && places.size >= max) return false;
-    this.#places.set(name, places.set(id, Number.POSITIVE_INFINITY));
+    if (!seats.has(id) && seats.size >= max) return false;
+    this.#seats.set(name, seats.set(id, Number.POSITIVE_INFINITY));
     return true;
   }
 
   /** @throws TypeError for a blank `code`. */
   async release(code: string, holder?: string): Promise<void> {
     const name = heldCode('MemoryHolderStore.release', code);
-    const places = this.#taken(name);
+    const seats = this.#taken(name);
     const until = performance.now() + this.#cooldown;
-    for (const each of holder === undefined ? [...places.keys()] : [asStored(holder)]) {
-      if (this.#cooldown === 0) places.delete(each);
-      else if (places.get(each) === Number.POSITIVE_INFINITY) places.set(each, until);
+    for (const each of holder === undefined ? [...seats.keys()] : [asStored(holder)]) {
+      if (this.#cooldown === 0) seats.delete(each);
+      else if (seats.get(each) === Number.POSITIVE_INFINITY) seats.set(each, until);
     }
-    if (places.size === 0) this.#places.delete(name);
+    if (seats.size === 0) this.#seats.delete(name);
   }
 
   /** @throws TypeError for a blank `code`. */
   async holders(code: string): Promise<string[]> {
-    const places = this.#taken(heldCode('MemoryHolderStore.holders', code));
-    return [...places.keys()].filter((each) => places.get(each) === Number.POSITIVE_INFINITY);
+    const seats = this.#taken(heldCode('MemoryHolderStore.holders', code));
+    return [...seats.keys()].filter((each) => seats.get(each) === Number.POSITIVE_INFINITY);
   }
 
-  /** The places of a code, without those whose cooldown has ended. */
+  /** The seats of a code, without those whose cooldown has ended. */
   #taken(name: string): Map<string, number> {
-    const places = this.#places.get(name) ?? new Map<string, number>();
-    for (const [holder, until] of places) if (until <= performance.now()) places.delete(holder);
-    return places;
+    const seats = this.#seats.get(name) ?? new Map<string, number>();
+    for (const [holder, until] of seats) if (until <= performance.now()) seats.delete(holder);
+    return seats;
   }
 }

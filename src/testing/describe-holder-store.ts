@@ -18,7 +18,7 @@ export interface HolderStoreSetup extends SuiteSetup {
   /** Another store on the same backend, as in another process. Default: `store` itself. */
   peer?: HolderStore | undefined;
   /**
-   * A store in which a released place stays taken for `milliseconds`, if yours can do that. Without `advance`, the suite
+   * A store in which a released seat stays taken for `milliseconds`, if yours can do that. Without `advance`, the suite
    * waits for so long.
    */
   cooldown?:
@@ -89,7 +89,7 @@ export function describeHolderStore(
       const refused = async () => peer.release(code, '');
       await refused().catch(() => {});
       await assertHolders(store, code, ['bert']);
-      assert.equal(await store.take(code, 'carl', 2), true, 'one place is free');
+      assert.equal(await store.take(code, 'carl', 2), true, 'one seat is free');
       assert.equal(await store.take(code, 'anna', 2), false, 'and only one');
       for (const _twice of [1, 2]) {
         await peer.release(code);
@@ -98,7 +98,7 @@ export function describeHolderStore(
       await assertHolders(store, other, ['anna', 'bert']);
     });
 
-    add('keeps a released place taken for its cooldown, if it has one', async (...given) => {
+    add('keeps a released seat taken for its cooldown, if it has one', async (...given) => {
       const [, , code, setup] = given;
       if (setup.cooldown === undefined) return;
       const { store, milliseconds } = setup.cooldown;
@@ -106,14 +106,14 @@ export function describeHolderStore(
       await store.release(code, 'anna');
       await assertHolders(store, code, ['bert']);
       assert.equal(await store.take(code, 'carl', 2), false, 'another one, during the cooldown');
-      assert.equal(await store.take(code, 'anna', 2), true, 'who had the place, at once');
+      assert.equal(await store.take(code, 'anna', 2), true, 'who had the seat, at once');
       await store.release(code);
       await assertHolders(store, code, []);
       assert.equal(await store.take(code, 'carl', 2), false, 'after the release of all');
       await pass(setup, milliseconds + 100);
       assert.equal(await store.take(code, 'carl', 2), true, 'another one, after the cooldown');
       assert.equal(await store.take(code, 'dora', 2), true, 'as many as max');
-      assert.equal(await store.take(code, 'anna', 2), false, 'who had a place before');
+      assert.equal(await store.take(code, 'anna', 2), false, 'who had a seat before');
     });
 
     add('keeps codes and holders apart, whatever they are', async (store, peer, code) => {
@@ -146,8 +146,8 @@ export function describeHolderStore(
     add('counts a holder once that takes 50 times at once', async (store, peer, code) => {
       const taken = await atOnce(50, [store, peer], (each) => each.take(code, 'anna', 2));
       assert.deepEqual([...new Set(taken)], [true], 'all must get true');
-      assert.equal(await store.take(code, 'bert', 2), true, 'the second place must be free');
-      assert.equal(await store.take(code, 'carl', 2), false, 'there is no third place');
+      assert.equal(await store.take(code, 'bert', 2), true, 'the second seat must be free');
+      assert.equal(await store.take(code, 'carl', 2), false, 'there is no third seat');
     });
   });
 }

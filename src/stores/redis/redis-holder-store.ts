@@ -14,8 +14,8 @@ export interface RedisHolderStoreOptions extends RedisStoreOptions, HolderStoreO
 
 const OWNER = 'RedisHolderStore';
 
-// A code is a sorted set of its holders. The score of a place is infinite while it is held; after a release, it is the
-// time until which the place stays taken, by the clock of Redis.
+// A code is a sorted set of its holders. The score of a seat is infinite while it is held; after a release, it is the
+// time until which the seat stays taken, by the clock of Redis.
 
 const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

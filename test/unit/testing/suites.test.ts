@@ -237,7 +237,7 @@ describe('describeHolderStore', () => {
       },
     })],
     ['releases all for an empty holder', 'releases one holder of a code, or all, and no other', (inner) => ({ release: (code, holder) => inner.release(code, holder || undefined) })],
-    ['frees a released place at once', 'keeps a released place taken for its cooldown, if it has one', () => linkTo<HolderStore>(new MemoryHolderStore(), 'take release holders', {})],
+    ['frees a released seat at once', 'keeps a released seat taken for its cooldown, if it has one', () => linkTo<HolderStore>(new MemoryHolderStore(), 'take release holders', {})],
     ['ignores the case of holders', 'keeps codes and holders apart, whatever they are', (inner) => ({ take: (code, holder, max) => inner.take(code, holder.toLowerCase(), max) })],
     ['cuts codes to 127 characters', 'keeps codes and holders apart, whatever they are', changing('take release holders', (code) => code.slice(0, 127))],
     ['counts a holder each time', 'counts a holder once that takes 50 times at once', (inner) => {
