@@ -57,7 +57,7 @@ loads undici and zod, and parses the answer with a schema of its own.`,
   goals: ['marketgate', 'marketgate, require'].map((variant) => ({
     metric: WALL,
     variant,
-    most: 1.3,
+    most: 1,
     what: `${variant}, to undici and zod by hand`,
   })),
 };

@@ -42,7 +42,7 @@ export default {
   goals: ['marketgate', 'marketgate, require'].map((variant) => ({
     metric: CPU,
     variant,
-    most: 1.5,
+    most: 1.4,
     what: `${variant}, to express and passport alone`,
   })),
 };

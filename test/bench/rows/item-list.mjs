@@ -48,7 +48,7 @@ twenty-fifth, garbage a quarter. Decoding, parsing and checking are one stretch,
     {
       metric: HOLD,
       variant: 'marketgate with its cache',
-      most: 1.3,
+      most: 1.5,
       what: 'longest hold of the event loop, to `JSON.parse`',
     },
   ],

@@ -6,7 +6,7 @@ const BYTES = { name: 'bytes', title: 'bytes per purchase', limit: 'objects as p
 export default {
   name: 'memory',
   title: 'Memory of a cached purchase',
-  about: `Heap that 10,000 more purchases take, each of an item of its own.`,
+  about: `Heap that 10,000 more purchases take, of 100 items.`,
   variants: {
     'the codes alone': { holder: 'keys' },
     'objects as parsed': { holder: 'parsed' },
@@ -23,5 +23,5 @@ export default {
     }
   },
   metrics: [BYTES],
-  goals: [{ metric: BYTES, variant: 'marketgate', most: 1.1, what: 'to the parsed objects' }],
+  goals: [{ metric: BYTES, variant: 'marketgate', most: 0.6, what: 'to the parsed objects' }],
 };

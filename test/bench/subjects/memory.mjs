@@ -7,6 +7,8 @@ import { LRUCache } from 'lru-cache';
 import { KeyApi } from 'marketgate';
 import { codeOf, purchase } from '../fixtures/catalogue.mjs';
 
+const ITEMS = 100;
+
 const HOLDERS = {
   /** The codes alone, in a cache. */
   keys() {
@@ -56,7 +58,8 @@ export default async function makeHolder({ holder, purchases }) {
   const hold = await HOLDERS[holder]();
   const fill = async (from, count) => {
     for (let i = from; i < from + count; i++) {
-      await hold(codeOf(i), JSON.stringify(purchase(i, i)));
+      // A shop has few items, and many customers of each.
+      await hold(codeOf(i), JSON.stringify(purchase(i, i % ITEMS)));
     }
   };
   return {
