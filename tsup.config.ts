@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'tsup';
 import ts from 'typescript';
-import { openApiDocument } from './src/openapi/document.js';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 
@@ -94,9 +93,6 @@ export default defineConfig(({ outDir = 'dist' }) => ({
       await writeFile(join(outDir, `${name}.d.ts`), `export * from './${name}.cjs';\n`);
     }
     await copyFile('node_modules/zod/LICENSE', join(outDir, 'zod.LICENSE'));
-    // Data, which no code imports.
-    const document = `${JSON.stringify(openApiDocument(version))}\n`;
-    await writeFile(join(outDir, 'openapi.json'), document);
   },
 }));
 

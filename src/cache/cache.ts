@@ -3,7 +3,6 @@ import { checkSignal, type Ending, wait } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { isOwnLack } from '../http/failure.js';
-import { deepFreeze, noteUnreadable, unreadableIn } from '../model/fields.js';
 import { type AppId, flagOption } from '../options.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
@@ -120,6 +119,8 @@ export interface CacheParts<T> {
   /** Milliseconds, for durations. */
   readonly clock: () => number;
   readonly request: (spelling: string, options: RequestOptions) => Promise<T | null>;
+  /** Makes of an answer what callers share. */
+  readonly freeze: (value: T) => T;
   /** Throws where a request would not be sent, so that such a refusal costs no lookup. */
   readonly check: (client: AppId) => void;
   /** Whether nobody is counted for a request. Then one that has failed is not made again at once. */
@@ -405,11 +406,16 @@ export class Cache<T extends object> {
     const answer =
       value === null
         ? this.#keepNegative(lookup, { value, at, order, spelling })
-        : this.#keepPositive(lookup, { value: deepFreeze(value), at, order, spelling, epoch });
+        : this.#keepPositive(lookup, {
+            value: this.parts.freeze(value),
+            at,
+            order,
+            spelling,
+            epoch,
+          });
     if (sharedTier === undefined) return answer;
     const isTombstone = value === null && hadPositive;
-    const unreadable = value === null ? undefined : unreadableIn(value);
-    const content = { value, spelling, isTombstone, unreadable };
+    const content = { value, spelling, isTombstone };
     // Nothing else opens a door.
     if (what === 'purchase') return this.#share(lookup, sharedTier, answer, content, epoch, found);
     if (found) await sharedTier.shareByTtl(subject, order, content, found);
@@ -445,7 +451,7 @@ export class Cache<T extends object> {
     if (answer === undefined) return undefined;
     const { clock, limits } = this.parts;
     const { spelling, key } = lookup;
-    const { value, unreadable, order, age } = answer;
+    const { value, order, age } = answer;
     const at = clock() - age;
     const known = this.#positive.peek(key);
     const isLater = known !== undefined && known.order >= order;
@@ -454,11 +460,10 @@ export class Cache<T extends object> {
       this.#keepNegative(lookup, { value, at, order, spelling: answer.spelling });
       return this.#currentNegative(spelling, key);
     }
-    if (!isLater) noteUnreadable(value, unreadable);
     const asked = answer.spelling;
     const positive = isLater
       ? known
-      : { value: deepFreeze(value as T), at, order, spelling: asked, epoch };
+      : { value: this.parts.freeze(value as T), at, order, spelling: asked, epoch };
     positive.epoch = epoch;
     this.#keepPositive(lookup, positive);
     return this.#ageOf(positive) < limits.ttl ? positive : undefined;

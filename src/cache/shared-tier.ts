@@ -78,8 +78,6 @@ export interface Content {
   readonly spelling: string;
   /** Whether it is a negative answer about what had a positive one. */
   readonly isTombstone?: boolean;
-  /** The fields of the value that could not be read. */
-  readonly unreadable?: readonly string[] | undefined;
 }
 
 /** What is sealed in a row. */

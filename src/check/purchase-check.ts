@@ -4,10 +4,11 @@ import { checkSignal } from '../deadline.js';
 import { isMarketgateError } from '../errors.js';
 import { redact } from '../http/failure.js';
 import { isOutage } from '../http/http-client.js';
-import { parseTimestamp, wasUnreadable } from '../model/fields.js';
+import { parseTimestamp } from '../model/fields.js';
 import {
   isBlank,
   isPurchaseCode,
+  isSupportUnreadable,
   normalizePurchaseCode,
   type Purchase,
 } from '../model/purchase.js';
@@ -297,9 +298,7 @@ function makeConditionCheck<Req>(
       const { supported_until: until = '' } = purchase;
       // A wrapper of a KeyApi can give a purchase that was never parsed.
       const isNoTime = until !== '' && parseTimestamp(until) === undefined;
-      if (isNoTime || wasUnreadable(purchase, 'supported_until')) {
-        return unreadable('supported_until');
-      }
+      if (isNoTime || isSupportUnreadable(purchase)) return unreadable('supported_until');
       if (!isSupported(purchase, clock())) {
         const why = 'its support has expired or was never bought; renew it';
         return refuse(purchase, 'support_expired', why);

@@ -26,9 +26,9 @@ import {
 import type { JsonResponse } from '../http/response.js';
 import { encode, nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
-import { type OnDrift, unreadableIn } from '../model/fields.js';
-import { type Item, itemId } from '../model/item.js';
-import { isPurchaseCode, type Purchase, requiredCode } from '../model/purchase.js';
+import { deepFreeze, type OnDrift } from '../model/fields.js';
+import { type Item, type ItemList, itemId } from '../model/item.js';
+import { isPurchaseCode, type Purchase, requiredCode, shownPurchase } from '../model/purchase.js';
 import { choiceOption, idText, ifUnset, patternOption, wrongOption } from '../options.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
 import {
@@ -78,7 +78,7 @@ interface AskOptions
 /** The cache of each endpoint, under the endpoint's `what`, by which invalidations name it. */
 interface Caches {
   readonly account: Cache<Account>;
-  readonly items: Cache<Item[]>;
+  readonly items: Cache<ItemList>;
   readonly item: Cache<Item>;
   readonly purchase: Cache<Purchase>;
 }
@@ -110,7 +110,7 @@ export class KeyApi {
   /** Milliseconds of one call. */
   readonly #timeout: number;
   /** The items of the list that was last looked into, by id. */
-  #index: { readonly list: readonly Item[]; readonly byId: ReadonlyMap<number, Item> } | undefined;
+  #index: { readonly list: ItemList; readonly byId: ReadonlyMap<number, Item> } | undefined;
 
   /**
    * Makes a client of the key API: one for an app, because it has the cache.
@@ -164,7 +164,7 @@ export class KeyApi {
 
   /** The whole catalogue, newest first (items/all). `[]` when the service says that it has none. */
   async listItems(options: CallOptions = {}): Promise<readonly Item[]> {
-    return (await this.#get(itemsAll, NO_PARAMETER, options)) ?? [];
+    return (await this.#get(itemsAll, NO_PARAMETER, options))?.items ?? [];
   }
 
   /**
@@ -205,7 +205,8 @@ export class KeyApi {
   async validatePurchase(code: string, options: VisitorCallOptions = {}): Promise<Purchase | null> {
     const plain = plainCode(code);
     if (!isPurchaseCode(plain, this.codePattern)) return null;
-    return this.#get(purchasesValidation, plain, options);
+    const purchase = await this.#get(purchasesValidation, plain, options);
+    return purchase && shownPurchase(purchase);
   }
 
   /**
@@ -364,6 +365,7 @@ export class KeyApi {
         limits,
         clock,
         request: (value, options) => this.#ask(endpoint, value, options),
+        freeze: deepFreeze,
         check: () => this.#http.check(nameOf(endpoint)),
         orders: this.#orders,
         sharedTier: this.#sharedTier,
@@ -389,7 +391,7 @@ export class KeyApi {
     const items = this.#caches?.items;
     const list = items?.current(NO_PARAMETER);
     if (!items || !list || list.value === null) return undefined;
-    const value = this.#inList(id, list as Positive<Item[]>);
+    const value = this.#inList(id, list as Positive<ItemList>);
     const isKnown = value !== undefined && (value !== null || items.withinTtl(NO_PARAMETER));
     return isKnown ? { value, at: list.at } : undefined;
   }
@@ -398,13 +400,13 @@ export class KeyApi {
    * An item by a list; `null`: it has none of that id. `undefined`: the list does not say, because it is empty or has
    * items that could not be read, or because the item itself was asked for later.
    */
-  #inList(id: number, { value: list, order }: Positive<Item[]>): Item | null | undefined {
+  #inList(id: number, { value: list, order }: Positive<ItemList>): Item | null | undefined {
     if (this.#caches?.item.isAskedSince(String(id), order)) return undefined;
     if (this.#index?.list !== list) {
-      this.#index = { list, byId: new Map(list.map((item) => [item.id, item])) };
+      this.#index = { list, byId: new Map(list.items.map((item) => [item.id, item])) };
     }
     const item = this.#index.byId.get(id);
-    return item ?? (list.length === 0 || unreadableIn(list) ? undefined : null);
+    return item ?? (list.isWhole && list.items.length > 0 ? null : undefined);
   }
 }
 

@@ -8,19 +8,10 @@ import {
   saysError,
   unusable,
 } from '../http/response.js';
-import { type Account, accountSchema } from '../model/account.js';
-import {
-  isEmptyArray,
-  isNumbered,
-  isObject,
-  noteUnreadable,
-  type OnDrift,
-  type Parsed,
-  parse,
-  type Schema,
-} from '../model/fields.js';
-import { type Item, itemSchema } from '../model/item.js';
-import { type Purchase, purchaseSchema } from '../model/purchase.js';
+import { type Account, accountRecord } from '../model/account.js';
+import { isObject, type OnDrift, type Parsed, parse } from '../model/fields.js';
+import { type Item, type ItemList, itemRecord, readItems } from '../model/item.js';
+import { type Purchase, readPurchase } from '../model/purchase.js';
 
 /** One endpoint of the key API (specification: "Endpoints" and "Errors"). */
 export interface Endpoint<T> {
@@ -34,6 +25,8 @@ export interface Endpoint<T> {
   readonly negativeMsg: string;
   /** Parses the payload; `undefined` when the body has none. */
   payload(body: Body, onDrift: OnDrift): Parsed<T> | undefined;
+  /** Whether the payload is an empty list. Default: never. */
+  isEmpty?(value: T): boolean;
   /** Whether the payload is about the parameter that was sent. Default: always. */
   isAbout?(value: T, requested: string): boolean;
 }
@@ -46,15 +39,16 @@ export const accountDetails: Endpoint<Account> = {
   method: 'GET',
   path: '/api/account/details',
   negativeMsg: 'Invalid request',
-  payload: payloadAt(accountSchema, 'data'),
+  payload: payloadAt(['data'], (...sent) => parse(accountRecord, ...sent)),
 };
 
-export const itemsAll: Endpoint<Item[]> = {
+export const itemsAll: Endpoint<ItemList> = {
   what: 'items',
   method: 'GET',
   path: '/api/items/all',
   negativeMsg: 'No items found',
-  payload: ({ items }, onDrift) => parseItems(items, onDrift),
+  payload: ({ items }, onDrift) => readItems(items, 'items', onDrift),
+  isEmpty: ({ items }) => items.length === 0,
 };
 
 export const itemsItem: Endpoint<Item> = {
@@ -63,7 +57,7 @@ export const itemsItem: Endpoint<Item> = {
   path: '/api/items/item',
   parameter: 'item_id',
   negativeMsg: 'Item Not Found',
-  payload: payloadAt(itemSchema, 'item'),
+  payload: payloadAt(['item'], (...sent) => parse(itemRecord, ...sent)),
   isAbout: ({ id }, requested) => String(id) === requested,
 };
 
@@ -74,44 +68,25 @@ export const purchasesValidation: Endpoint<Purchase> = {
   parameter: 'purchase_code',
   negativeMsg: 'Invalid purchase code',
   // Some deployments answer with the purchase under `item`.
-  payload: payloadAt(purchaseSchema, 'data.purchase', 'item'),
+  payload: payloadAt(['data.purchase', 'item'], readPurchase),
   // A masked code, as in `****-1c2d`, cannot be compared.
   isAbout: ({ purchase_code: code }, requested) =>
     /[*\u2026]/.test(code) || code.trim().toLowerCase() === requested.toLowerCase(),
 };
 
-/** Parses the first of these places in a body that holds an object. */
-function payloadAt<T>(schema: Schema<T>, ...places: readonly string[]): Endpoint<T>['payload'] {
+/** Reads the first of these places in a body that holds an object. */
+function payloadAt<T>(
+  places: readonly string[],
+  read: (sent: unknown, at: string, onDrift: OnDrift) => Parsed<T>,
+): Endpoint<T>['payload'] {
   return (body, onDrift) => {
     for (const place of places) {
       let sent: unknown = body;
       for (const key of place.split('.')) sent = isObject(sent) ? sent[key] : undefined;
-      if (isObject(sent)) return parse(schema, sent, place, onDrift);
+      if (isObject(sent)) return read(sent, place, onDrift);
     }
     return undefined;
   };
-}
-
-/**
- * Parses the item list. An item that cannot be parsed is left out and reported; if that is true of all
- * items, the list is unusable.
- */
-function parseItems(sent: unknown, onDrift: OnDrift): Parsed<Item[]> | undefined {
-  // PHP writes a list with gaps in its numbering as an object. `{}` is an empty map, not a list.
-  const isList = Array.isArray(sent) || (isNumbered(sent) && Object.keys(sent).length > 0);
-  if (!isList) return undefined;
-  const items: Item[] = [];
-  let firstProblem: Parsed<Item[]> | undefined;
-  for (const [i, element] of Object.values(sent).entries()) {
-    const item = parse(itemSchema, element, `items[${i}]`, onDrift);
-    if (item.ok) items.push(item.value);
-    else {
-      firstProblem ??= item;
-      onDrift({ kind: 'dropped', path: item.path, expected: item.expected });
-    }
-  }
-  if (firstProblem !== undefined) noteUnreadable(items, []);
-  return (items.length === 0 && firstProblem) || { ok: true, value: items };
 }
 
 const bodyOf = ({ value }: JsonResponse): Body => (isObject(value) ? value : {});
@@ -166,7 +141,7 @@ export function parseKeyAnswer<T>(
   const { name, status } = response;
   const body = bodyOf(response);
   const payload = saysError(body.status) ? undefined : endpoint.payload(body, onDrift);
-  const isEmptyList = payload?.ok && isEmptyArray(payload.value);
+  const isEmptyList = payload?.ok && endpoint.isEmpty?.(payload.value) === true;
   // With HTTP 5xx or 429, an empty list does not mean an empty catalogue.
   if (payload?.ok && !(isEmptyList && isTransient(status))) {
     if (endpoint.isAbout?.(payload.value, requested) !== false) return payload.value;

@@ -14,7 +14,7 @@ import {
 import { encode } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
-import { type UserInfo, userInfoSchema } from '../model/user-info.js';
+import { type UserInfo, userInfoRecord } from '../model/user-info.js';
 import { type AppId, choiceOption, idText, positiveOption, textOption } from '../options.js';
 
 /** Options of {@link LoginApi}. */
@@ -265,7 +265,7 @@ function parseUser(response: JsonResponse, secrets: readonly string[], onDrift: 
   const { user_info: user } = body;
   const parsed =
     !hasError(body) && isObject(user)
-      ? parse(userInfoSchema, user, 'user_info', onDrift)
+      ? parse(userInfoRecord, user, 'user_info', onDrift)
       : undefined;
   if (parsed?.ok) return parsed.value;
   // A reason next to a user that cannot be parsed is no refusal.

@@ -1,4 +1,4 @@
-import * as z from 'zod/mini';
+import { isObject } from './fields.js';
 
 /** An access_token and its lifetime (specification: "Limits", 1 hour). */
 export interface AccessToken {
@@ -10,12 +10,11 @@ export interface AccessToken {
   expiresAt: number;
 }
 
-const schema: z.ZodMiniType<AccessToken> = z.object({
-  value: z.string().check(z.minLength(1)),
-  issuedAt: z.number(),
-  expiresAt: z.number(),
-});
-
 /** A copy of a token, which can come from an app's own store; `undefined` if the value is not a token. */
-export const readAccessToken = (value: unknown): AccessToken | undefined =>
-  schema.safeParse(value).data;
+export function readAccessToken(token: unknown): AccessToken | undefined {
+  if (!isObject(token)) return undefined;
+  const { value, issuedAt, expiresAt } = token;
+  if (typeof value !== 'string' || value === '') return undefined;
+  if (typeof issuedAt !== 'number' || typeof expiresAt !== 'number') return undefined;
+  return Number.isFinite(issuedAt + expiresAt) ? { value, issuedAt, expiresAt } : undefined;
+}

@@ -52,26 +52,24 @@ export interface AccountProfile {
 }
 
 /** Only `username` is essential: no route depends on more. */
-export const accountSchema = f.record<Account>({
+export const accountRecord = f.record<Account>({
   name: f.section<Account['name']>({
-    firstname: f.text('Ida'),
-    lastname: f.text('Northlight'),
-    full_name: f.text('Ida Northlight'),
+    firstname: f.text,
+    lastname: f.text,
+    full_name: f.text,
   }),
-  username: f.textId('northlight'),
-  email: f.text('ida@shop.example'),
-  balance: f.number(1289.5),
-  currency: f.text('USD'),
+  username: f.textId,
+  email: f.text,
+  balance: f.number,
+  currency: f.text,
   profile: f.section<AccountProfile>({
-    heading: f.optional(f.text()),
-    description: f.optional(f.text()),
+    heading: f.text,
+    description: f.text,
     contact: f.section<AccountProfile['contact']>({
-      email: f.optional(f.text('hello@shop.example')),
+      email: f.text,
     }),
-    social_links: f.optional(
-      f.textMap({ facebook: 'https://facebook.example/shop', x: 'https://x.example/shop' }),
-    ),
-    media: f.section<AccountProfile['media']>({ avatar: f.url(), cover: f.url() }),
+    social_links: f.textMap,
+    media: f.section<AccountProfile['media']>({ avatar: f.text, cover: f.text }),
   }),
-  registered_at: f.timestamp('2016-05-11T08:00:00Z'),
+  registered_at: f.timestamp,
 });

@@ -1,274 +1,290 @@
-import * as z from 'zod/mini';
 import type { DriftMessage } from '../diagnostics.js';
 
-/** A schema of this folder. */
-export type Schema<T> = z.ZodMiniType<T>;
+/*
+ * How an answer of the service becomes a value of the documented shape, in one pass and in place: what was sent stays where
+ * it is as documented, is coerced where it differs harmlessly, and is left out where it cannot be read. Undocumented fields
+ * are never looked at.
+ */
 
-/** How a field is parsed. */
-interface Kind {
-  /** What is expected there, as in `marketgate:drift` and in errors. */
+/** A place of an answer that was coerced or left out. */
+export type Drift = Omit<DriftMessage, 'endpoint'>;
+export type OnDrift = (drift: Drift) => void;
+
+/** A place without which an answer is unusable, and what was expected there. */
+interface Mismatch {
+  readonly path: string;
   readonly expected: string;
-  /** Returns a value of this kind, or `undefined` for an absent one; anything else as it was sent. */
-  coerce(sent: unknown): unknown;
-  /** Whether an answer is unusable without the field. Any other field is left out when it cannot be read. */
-  readonly isEssential?: boolean;
-  /** Takes the place of a value that cannot be read. Default: the field is left out. */
-  fallback?(): unknown;
 }
 
-const asText = (sent: unknown) => (Number.isFinite(sent) ? String(sent) : sent);
-const asNumber = (sent: unknown) =>
-  typeof sent === 'string' && /^\s*-?\d{1,300}(\.\d+)?\s*$/.test(sent) ? Number(sent) : sent;
-/** PHP writes an empty map as `[]`. */
-const orEmpty = (sent: unknown) => (isEmptyArray(sent) ? {} : sent);
-const orNoDate = (sent: unknown) =>
-  typeof sent === 'string' && /^$|^\s*0000-00-00/.test(sent) ? undefined : sent;
-const BOOLEANS = new Map([
+/** What is found while a value is read. */
+interface Findings {
+  readonly drifts: Drift[];
+  /** Why the value is unusable. */
+  mismatch?: Mismatch;
+}
+
+/** How a field is read. */
+export interface Field<T> {
+  /** What is expected there, as in `marketgate:drift` and in errors. */
+  readonly expected: string;
+  /**
+   * Reads what was sent, which is neither `null` nor `undefined`. Returns `null` for what means that nothing is there, and
+   * `undefined` for what cannot be read.
+   */
+  readonly read: (sent: unknown, path: string, findings: Findings) => T | null | undefined;
+  /** Whether an answer is unusable without the field. Any other field is left out when it cannot be read. */
+  readonly isEssential?: boolean;
+  /** Takes the place of a value that is absent or cannot be read. */
+  readonly otherwise?: (path: string, findings: Findings) => T;
+  /** The fields of an object, by name. */
+  readonly fields?: Fields<T>;
+}
+
+/** A field for each field of a documented type. */
+export type Fields<T> = { readonly [K in keyof T]-?: Field<NonNullable<T[K]>> };
+
+/** Any object of JSON. */
+type JsonObject = Record<string, unknown>;
+
+/** Whether a value of JSON is an object: not a list, not null. */
+export const isObject = (value: unknown): value is Readonly<JsonObject> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isEmptyArray = (sent: unknown): boolean => Array.isArray(sent) && sent.length === 0;
+
+const field = <T>(
+  expected: string,
+  read: Field<T>['read'],
+  more?: Partial<Field<T>>,
+): Field<T> => ({ expected, read, ...more });
+const ESSENTIAL = { isEssential: true };
+
+const readText = (sent: unknown): string | undefined => {
+  if (typeof sent === 'string') return sent;
+  return Number.isFinite(sent) ? String(sent) : undefined;
+};
+
+/** Ids without a visible character would all look the same. */
+const VISIBLE = /[^\s\p{C}]/u;
+/** What databases and PHP write for "no date". */
+const NO_DATE = /^\s*(?:$|0000-00-00|-0001-)/;
+/** The usual form. Parsing it would be a tenth of the cost of a call, and more of that of a long list. */
+const USUAL = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
+
+const readTimestamp = (sent: unknown): string | null | undefined => {
+  if (sent === false) return null;
+  if (typeof sent !== 'string') return undefined;
+  if (USUAL.test(sent)) return sent;
+  if (NO_DATE.test(sent)) return null;
+  return parseTimestamp(sent) === undefined ? undefined : sent;
+};
+
+export const text = field('string', readText);
+/** A text that an answer is unusable without. */
+export const requiredText = field('string', readText, ESSENTIAL);
+/** An id or a secret that is documented as text: a text that is not blank, or a safe integer, or two people would become one. */
+export const textId = field(
+  'string',
+  (sent) => {
+    if (typeof sent === 'string') return VISIBLE.test(sent) ? sent : undefined;
+    return Number.isSafeInteger(sent) ? String(sent) : undefined;
+  },
+  ESSENTIAL,
+);
+/** An id that is documented as a whole number: a safe integer, or its digits. */
+export const integerId = field(
+  'integer',
+  (sent) => {
+    const id = typeof sent === 'string' && /^\d{1,16}$/.test(sent) ? Number(sent) : sent;
+    return Number.isSafeInteger(id) ? (id as number) : undefined;
+  },
+  ESSENTIAL,
+);
+/** A flag that is documented as text, "1" or "0". */
+export const flag = field('string', (sent) =>
+  typeof sent === 'boolean' ? String(Number(sent)) : readText(sent),
+);
+export const number = field('number', (sent) => {
+  const isText = typeof sent === 'string' && /^\s*-?\d{1,300}(\.\d+)?\s*$/.test(sent);
+  const value = isText ? Number(sent) : sent;
+  return Number.isFinite(value) ? (value as number) : undefined;
+});
+const BOOLEANS = new Map<unknown, boolean>([
   ['0', false],
   ['false', false],
   ['1', true],
   ['true', true],
 ]);
+export const boolean = field('boolean', (sent) => {
+  if (typeof sent === 'boolean') return sent;
+  return typeof sent === 'object' ? undefined : BOOLEANS.get(String(sent).toLowerCase());
+});
+/** ISO 8601. */
+export const timestamp = field('timestamp', readTimestamp);
+/** A day of a user, or an empty string. */
+export const dateOrEmpty = field('date', (sent) => (sent === '' ? sent : readTimestamp(sent)));
 
-/** How each kind of field accepts harmless drift. `null` is always absent. A schema names its kind as its error. */
-const KINDS = {
-  text: { expected: 'string', coerce: asText },
-  name: { expected: 'string', coerce: asText, isEssential: true },
-  // Only a safe integer, or two people would become one.
-  id: {
-    expected: 'string',
-    coerce: (sent) => (Number.isSafeInteger(sent) ? String(sent) : sent),
-    isEssential: true,
-  },
-  integerId: {
-    expected: 'integer',
-    coerce: (sent) =>
-      typeof sent === 'string' && /^\d+$/.test(sent) && Number.isSafeInteger(Number(sent))
-        ? Number(sent)
-        : sent,
-    isEssential: true,
-  },
-  /** A flag that is documented as text, "1" or "0". */
-  flag: {
-    expected: 'string',
-    coerce: (sent) => (typeof sent === 'boolean' ? String(Number(sent)) : asText(sent)),
-  },
-  number: { expected: 'number', coerce: asNumber },
-  boolean: {
-    expected: 'boolean',
-    coerce: (sent) =>
-      typeof sent === 'object' ? sent : (BOOLEANS.get(String(sent).toLowerCase()) ?? sent),
-  },
-  timestamp: { expected: 'timestamp', coerce: orNoDate },
-  date: { expected: 'date', coerce: orNoDate },
-  list: {
-    expected: 'list',
-    coerce(sent) {
-      if (typeof sent !== 'string') return isNumbered(sent) ? Object.values(sent) : sent;
-      const parts = sent.split(',').map((part) => part.trim());
-      return parts.filter((part) => part !== '');
-    },
-  },
-  map: { expected: 'object', coerce: orEmpty },
-  record: { expected: 'object', coerce: (sent) => sent, isEssential: true },
-  /** Always present in the parsed value; its fields are not. */
-  section: {
-    expected: 'object',
-    coerce: (sent) => orEmpty(sent ?? {}),
-    fallback: () => ({}),
-  },
-} satisfies Record<string, Kind>;
-
-type KindName = keyof typeof KINDS;
-const error = (kind: KindName): KindName => kind;
-
-/** What the OpenAPI document says about a field besides its type. */
-interface FieldInfo {
-  readonly examples?: readonly unknown[];
-  readonly format?: 'uri' | 'date' | 'date-time';
-  readonly pattern?: string;
-  /** Whether it is an empty string where a user gave none. */
-  readonly canBeBlank?: true;
+/**
+ * The elements of a list, also of one that was sent as the text of JSON, or as an object whose keys are all numbers: PHP
+ * writes a list with gaps like that.
+ */
+export function elementsOf(sent: unknown): readonly unknown[] | undefined {
+  const list = typeof sent === 'string' ? parseList(sent) : sent;
+  if (Array.isArray(list)) return list;
+  const isNumbered = isObject(list) && Object.keys(list).every((key) => /^\d+$/.test(key));
+  return isNumbered ? Object.values(list) : undefined;
 }
 
-/** The {@link FieldInfo} of fields. */
-export const fieldInfo = z.registry<FieldInfo>();
+function parseList(sent: string): unknown {
+  if (!/^\s*[[{]/.test(sent)) return undefined;
+  try {
+    return JSON.parse(sent);
+  } catch {
+    return undefined;
+  }
+}
 
-/** Makes the function that gives the schema of a field, with examples. */
-const field =
-  <S extends z.ZodMiniType>(schema: S, info: FieldInfo = {}) =>
-  (...examples: z.output<S>[]): S => {
-    const copy = schema.clone();
-    fieldInfo.add(copy, examples.length > 0 ? { ...info, examples } : info);
-    return copy;
-  };
+/** The parts of "a, b". */
+const partsOf = (sent: unknown): string[] | undefined =>
+  typeof sent === 'string'
+    ? sent
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '')
+    : undefined;
 
-/** Ids without a visible character would all look the same. */
-const VISIBLE = /[^\s\p{C}]/u;
-/** The usual form. Parsing it would be a tenth of the cost of a call, and more of that of a long list. */
-const USUAL = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
-const isTimestamp = (sent: string): boolean =>
-  USUAL.test(sent) || parseTimestamp(sent) !== undefined;
+/** Reads texts, of a list or a map. Of several places that differ in the same way, the first is reported. */
+function readTexts<K extends string | number>(
+  entries: Iterable<readonly [K, unknown]>,
+  placeOf: (key: K) => string,
+  { drifts }: Findings,
+  keep: (key: K, value: string) => void,
+): void {
+  const reported = new Set<Drift['kind']>();
+  for (const [key, sent] of entries) {
+    const value = sent === null ? null : readText(sent);
+    if (typeof value === 'string') keep(key, value);
+    const kind = value === undefined ? 'dropped' : 'coerced';
+    if ((value === sent && value !== null) || reported.has(kind)) continue;
+    reported.add(kind);
+    drifts.push({ kind, path: placeOf(key), expected: text.expected });
+  }
+}
 
-/** A string of this kind that meets a condition. */
-const stringThat = (isValid: (sent: string) => boolean, kind: KindName) =>
-  z.string(error(kind)).check(z.refine(isValid, error(kind)));
-const plainText = z.string(error('text'));
+const textList = (listOf: (sent: unknown) => readonly unknown[] | undefined) =>
+  field<readonly string[]>('list', (sent, path, findings) => {
+    const list = listOf(sent);
+    if (list === undefined) return undefined;
+    if (list.every((each) => typeof each === 'string')) return list;
+    const texts: string[] = [];
+    readTexts(
+      list.entries(),
+      (i) => `${path}[${i}]`,
+      findings,
+      (_i, value) => texts.push(value),
+    );
+    return texts;
+  });
 
-export const text = field(plainText);
-export const requiredText = field(z.string(error('name')));
-/** An id or a secret that is documented as text; it cannot be blank. */
-export const textId = field(stringThat((id) => VISIBLE.test(id), 'id'));
-/** An id that is documented as a whole number. */
-export const integerId = field(z.int(error('integerId')));
-/** Three numbers with dots. */
-export const version = field(plainText, { pattern: '^\\d+\\.\\d+\\.\\d+$' });
-export const flag = field(z.string(error('flag')));
-export const number = field(z.number(error('number')));
-export const boolean = field(z.boolean(error('boolean')));
-export const texts = field(z.array(plainText, error('list')));
-export const textMap = field(z.record(z.string(), plainText, error('map')));
-export const url = field(plainText, { format: 'uri' });
-/** A URL of a user, or an empty string. */
-export const urlOrEmpty = field(plainText, { format: 'uri', canBeBlank: true });
-export const urls = field(z.array(url(), error('list')));
-/** ISO 8601. */
-export const timestamp = field(stringThat(isTimestamp, 'timestamp'), { format: 'date-time' });
-/** A day of a user, or an empty string. */
-export const dateOrEmpty = field(
-  stringThat((sent) => sent === '' || isTimestamp(sent), 'date'),
-  { format: 'date', canBeBlank: true },
-);
-export const optional = z.optional;
+/** Texts, also sent as "a, b". */
+export const texts = textList((sent) => elementsOf(sent) ?? partsOf(sent));
+/** URLs, which can have commas. */
+export const urls = textList((sent) => (sent === '' ? [] : elementsOf(sent)));
 
-/** A schema for each field of a documented type; an optional one for each optional field. */
-type Fields<T> = {
-  readonly [K in keyof T]-?: object extends Pick<T, K>
-    ? z.ZodMiniOptional<z.ZodMiniType<NonNullable<T[K]>>>
-    : z.ZodMiniType<T[K]>;
-};
+/** A key that is not like a documented name becomes `*`. */
+const placeIn = (path: string, key: string): string =>
+  `${path}.${/^[a-z_]{1,30}$/.test(key) ? key : '*'}`;
 
-const objectOf =
-  (kind: KindName) =>
-  <T>(fields: Fields<T>): Schema<T> =>
-    z.looseObject(fields, error(kind)) as unknown as Schema<T>;
+/** Texts by open names. */
+export const textMap = field<Record<string, string>>('object', (sent, path, findings) => {
+  if (isEmptyArray(sent)) return {};
+  if (!isObject(sent)) return undefined;
+  // `Object.entries` would take as long again as parsing the JSON did.
+  const keys = Object.keys(sent);
+  if (keys.every((key) => typeof sent[key] === 'string')) return sent as Record<string, string>;
+  const kept: [string, string][] = [];
+  const entries = keys.map((key) => [key, sent[key]] as const);
+  readTexts(
+    entries,
+    (key) => placeIn(path, key),
+    findings,
+    (...entry) => kept.push(entry),
+  );
+  return Object.fromEntries(kept);
+});
 
-/** An object that an answer is unusable without. Undocumented fields are kept. */
-export const record = objectOf('record');
+/** Reads the fields of an object, in place. `undefined`: an essential one is absent or cannot be read. */
+function readFields<T>(
+  fields: Fields<T>,
+  object: JsonObject,
+  path: string,
+  findings: Findings,
+): T | undefined {
+  for (const name in fields) {
+    const { expected, read, isEssential, otherwise }: Field<unknown> = fields[name];
+    const sent = object[name];
+    const at = `${path}.${name}`;
+    const value = sent === undefined || sent === null ? null : read(sent, at, findings);
+    if (value === sent && value !== null) continue;
+    if (isEssential && (value === undefined || value === null)) {
+      findings.mismatch ??= { path: at, expected };
+      return undefined;
+    }
+    // Absent as it may be.
+    if (sent === undefined && otherwise === undefined) continue;
+    findings.drifts.push({ kind: value === undefined ? 'dropped' : 'coerced', path: at, expected });
+    const kept = value ?? otherwise?.(at, findings);
+    if (kept === undefined) delete object[name];
+    else object[name] = kept;
+  }
+  return object as T;
+}
+
+/** PHP writes an empty object as `[]`. */
+const objectOf = <T>(fields: Fields<T>, more?: Partial<Field<T>>): Field<T> =>
+  field<T>(
+    'object',
+    (sent, path, findings) => {
+      const object = isEmptyArray(sent) ? {} : sent;
+      return isObject(object) ? readFields(fields, object, path, findings) : undefined;
+    },
+    { fields, ...more },
+  );
+
 /** An object that can be absent. */
-export const optionalObject = objectOf('map');
-/** An object that is always present in the parsed value. */
-export const section = objectOf('section');
-
-/** Whether a value of JSON is an object: not a list, not null. */
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export const isEmptyArray = (sent: unknown): boolean => Array.isArray(sent) && sent.length === 0;
-
-/** Whether a value is an object whose keys are all numbers: PHP writes a list with gaps like that. */
-export const isNumbered = (sent: unknown): sent is Readonly<Record<string, unknown>> =>
-  isObject(sent) && Object.keys(sent).every((key) => /^\d+$/.test(key));
+export const optionalObject = <T>(fields: Fields<T>): Field<T> => objectOf(fields);
+/** An object that an answer is unusable without. */
+export const record = <T>(fields: Fields<T>): Field<T> => objectOf(fields, ESSENTIAL);
+/** An object that is always present in what was read. None of its own fields is essential. */
+export const section = <T>(fields: Fields<T>): Field<T> =>
+  objectOf(fields, {
+    otherwise: (path, findings) => readFields(fields, {}, path, findings) as T,
+  });
 
 /** A value of the documented shape, or the first place where it differs and is essential. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly path: string; readonly expected: string };
-
-/** Called for each place that was coerced or left out. */
-export type OnDrift = (drift: Omit<DriftMessage, 'endpoint'>) => void;
-
-/** Any object or list of JSON. */
-type Container = Record<PropertyKey, unknown>;
+  | ({ readonly ok: false } & Mismatch);
 
 /**
- * Parses `sent`, a value from JSON, in place: whatever differs from the schema is coerced or left out, and reported. A
- * coerced object or list can contain further differences, so another round follows. In the end, only absent fields
- * differ, and no caller relies on them.
+ * Reads `sent`, a value from JSON, in place.
  * @param at the path of `sent` in the answer, as in `data.purchase`.
+ * @param onDrift called for each place that was coerced or left out, if the value is usable.
  */
 export function parse<T>(
-  schema: Schema<T>,
+  { expected, read }: Field<T>,
   sent: unknown,
   at: string,
   onDrift: OnDrift,
 ): Parsed<T> {
-  const drifts: Parameters<OnDrift>[0][] = [];
-  const unreadable: string[] = [];
-  for (let isAgain = true; isAgain; ) {
-    isAgain = false;
-    const issues = issuesOf(schema, sent);
-    if (issues === undefined) return { ok: false, path: at, expected: 'fewer differences' };
-    const lists = new Set<unknown[]>();
-    for (const { path, message } of issues) {
-      const { expected, coerce, isEssential, fallback }: Kind = KINDS[message as KindName];
-      const place = path.reduce<string>(placeIn, at);
-      const key = path.at(-1);
-      let parent = sent as Container;
-      for (const each of path.slice(0, -1)) parent = parent[each] as Container;
-      const found = key === undefined ? sent : parent[key];
-      const meant = coerce(found ?? undefined);
-      const isCoerced = meant !== found;
-      if (key === undefined || (isEssential && (!isCoerced || meant === undefined))) {
-        return { ok: false, path: place, expected };
-      }
-      const value = isCoerced ? meant : fallback?.();
-      // Absent, and not essential.
-      if (found === undefined && value === undefined) continue;
-      drifts.push({ kind: isCoerced ? 'coerced' : 'dropped', path: place, expected });
-      if (!isCoerced && path.length === 1) unreadable.push(String(key));
-      isAgain ||= typeof value === 'object';
-      if (value !== undefined) {
-        parent[key] = value;
-        continue;
-      }
-      delete parent[key];
-      if (Array.isArray(parent)) lists.add(parent);
-    }
-    for (const list of lists) {
-      // `flat` skips the holes that left-out elements leave.
-      const kept = list.flat(0);
-      list.length = 0;
-      for (const element of kept) list.push(element);
-    }
+  const findings: Findings = { drifts: [] };
+  const value = read(sent, at, findings);
+  if (value === undefined || value === null) {
+    return { ok: false, ...(findings.mismatch ?? { path: at, expected }) };
   }
-  drifts.forEach(onDrift);
-  if (unreadable.length > 0) noteUnreadable(sent as object, unreadable);
-  return { ok: true, value: sent as T };
+  findings.drifts.forEach(onDrift);
+  return { ok: true, value };
 }
-
-/** How a value differs from the schema. `undefined`: in more than 100,000 places, for which zod's stack has no room. */
-function issuesOf(schema: Schema<unknown>, sent: unknown) {
-  try {
-    return schema.safeParse(sent).error?.issues ?? [];
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
-}
-
-/** A path as in `items[3].price.regular`. A key that is not like a documented name becomes `*`. */
-function placeIn(path: string, key: PropertyKey): string {
-  const name = String(key);
-  if (/^\d+$/.test(name)) return `${path}[${name}]`;
-  return `${path}.${/^[a-z_]{1,30}$/.test(name) ? name : '*'}`;
-}
-
-/** The names of fields that could not be read, by the object. Next to it and not in it, because apps see the object. */
-const unreadable = new WeakMap<object, readonly string[]>();
-
-/** Notes that fields of an object, or items of a list, were left out because they could not be read. */
-export function noteUnreadable(object: object, names: readonly string[] | undefined): void {
-  if (names !== undefined) unreadable.set(object, names);
-}
-
-/** What {@link noteUnreadable} was called with; `undefined`: everything could be read. */
-export const unreadableIn = (object: object): readonly string[] | undefined =>
-  unreadable.get(object);
-
-/** Whether a field was sent but left out, because it could not be read. */
-export const wasUnreadable = (object: object, name: string): boolean =>
-  unreadable.get(object)?.includes(name) === true;
 
 /** Freezes a value from JSON and everything in it, so that callers can share it. */
 export function deepFreeze<T>(value: T): T {

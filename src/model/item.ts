@@ -57,40 +57,72 @@ export interface ItemPrice {
 }
 
 const fields = {
-  id: f.integerId(1042),
-  name: f.requiredText('Fjord Light'),
-  description: f.optional(f.text()),
-  category: f.optional(f.text('Photos')),
-  sub_category: f.optional(f.text()),
-  options: f.optional(f.texts(['JPG'])),
-  version: f.optional(f.version('2.3.1')),
-  demo_link: f.optional(f.url()),
-  tags: f.optional(f.texts(['light', 'winter'])),
+  id: f.integerId,
+  name: f.requiredText,
+  description: f.text,
+  category: f.text,
+  sub_category: f.text,
+  options: f.texts,
+  version: f.text,
+  demo_link: f.text,
+  tags: f.texts,
   media: f.section<ItemMedia>({
-    thumbnail: f.url(),
-    preview_image: f.optional(f.url()),
-    preview_video: f.optional(f.url()),
-    preview_audio: f.optional(f.url()),
-    screenshots: f.optional(f.urls()),
+    thumbnail: f.text,
+    preview_image: f.text,
+    preview_video: f.text,
+    preview_audio: f.text,
+    screenshots: f.urls,
   }),
-  price: f.optional(
-    f.optionalObject<ItemPrice>({
-      regular: f.optional(f.number(24)),
-      extended: f.optional(f.number(180)),
-    }),
-  ),
-  currency: f.optional(f.text('USD')),
-  published_at: f.optional(f.timestamp()),
+  price: f.optionalObject<ItemPrice>({
+    regular: f.number,
+    extended: f.number,
+  }),
+  currency: f.text,
+  published_at: f.timestamp,
 };
 
 /** An item of the catalogue. Its `name` is essential too, because an item without one cannot be shown. */
-export const itemSchema = f.record<Item>(fields);
+export const itemRecord = f.record<Item>(fields);
 
 /**
  * An item inside a purchase. Only its `id` is essential, because guards compare it; a missing name must not
  * cost a customer the download.
  */
-export const purchasedItemSchema = f.record<Item>({ ...fields, name: f.text() });
+export const purchasedItemRecord = f.record<Item>({ ...fields, name: f.text });
+
+/** The items of a list. */
+export interface ItemList {
+  readonly items: readonly Item[];
+  /** Whether all could be read. If not, the list does not say which items there are not. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Reads a list of items. One that cannot be read is left out and reported; if that is true of all, the list is unusable.
+ * Of an item that appears twice, the first counts. `undefined`: it is no list.
+ */
+export function readItems(
+  sent: unknown,
+  at: string,
+  onDrift: f.OnDrift,
+): f.Parsed<ItemList> | undefined {
+  const elements = f.elementsOf(sent);
+  // `{}` is an empty map, not a list.
+  if (elements === undefined || (elements.length === 0 && !Array.isArray(sent))) return undefined;
+  const items = new Map<number, Item>();
+  let problem: (f.Parsed<ItemList> & { ok: false }) | undefined;
+  for (const [i, element] of elements.entries()) {
+    const item = f.parse(itemRecord, element, `${at}[${i}]`, onDrift);
+    if (!item.ok) {
+      problem ??= item;
+      onDrift({ kind: 'dropped', path: item.path, expected: item.expected });
+    } else if (items.has(item.value.id)) {
+      onDrift({ kind: 'dropped', path: `${at}[${i}].id`, expected: 'another id' });
+    } else items.set(item.value.id, item.value);
+  }
+  if (problem !== undefined && items.size === 0) return problem;
+  return { ok: true, value: { items: [...items.values()], isWhole: problem === undefined } };
+}
 
 /**
  * Parses an item's id: a whole number, or its digits as in a route parameter.

@@ -1,5 +1,6 @@
 import * as f from './fields.js';
-import { type Item, purchasedItemSchema } from './item.js';
+import { type OnDrift, type Parsed, parse } from './fields.js';
+import { type Item, purchasedItemRecord } from './item.js';
 
 /**
  * A purchase (specification: "Purchase"). Field names are as on the wire. Only `purchase_code` and the `id` of
@@ -32,16 +33,47 @@ export interface Purchase {
 }
 
 /** Only the code and the item's `id` are essential, because guards need no more. */
-export const purchaseSchema = f.record<Purchase>({
-  purchase_code: f.textId('6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10'),
-  license_type: f.text('Regular', 'Extended'),
-  price: f.number(24),
-  currency: f.text('USD'),
-  item: purchasedItemSchema,
-  supported_until: f.optional(f.timestamp()),
-  downloaded: f.boolean(),
-  date: f.timestamp('2026-01-14T10:22:05Z'),
+const purchaseRecord = f.record<Purchase>({
+  purchase_code: f.textId,
+  license_type: f.text,
+  price: f.number,
+  currency: f.text,
+  item: purchasedItemRecord,
+  supported_until: f.timestamp,
+  downloaded: f.boolean,
+  date: f.timestamp,
 });
+
+/** Stands in a purchase for a "supported_until" that was sent and cannot be read. */
+const UNREADABLE = 'unreadable';
+
+/** Reads a purchase as it is cached; callers get it from {@link shownPurchase}. */
+export function readPurchase(sent: unknown, at: string, onDrift: OnDrift): Parsed<Purchase> {
+  const field = `${at}.supported_until`;
+  let isUnreadable = false;
+  const parsed = parse(purchaseRecord, sent, at, (drift) => {
+    isUnreadable ||= drift.kind === 'dropped' && drift.path === field;
+    onDrift(drift);
+  });
+  if (isUnreadable && parsed.ok) parsed.value.supported_until = UNREADABLE;
+  return parsed;
+}
+
+/** A purchase whose "supported_until" was sent and could not be read, so that a guard must not take it for absent. */
+interface UnreadablePurchase extends Purchase {
+  readonly isSupportUnreadable?: boolean;
+}
+
+/** A purchase as callers get it: without what cannot be read. */
+export function shownPurchase(purchase: Purchase): Purchase {
+  if (purchase.supported_until !== UNREADABLE) return purchase;
+  const { supported_until: _, ...shown } = purchase;
+  // Not enumerable, because apps send the purchase as JSON.
+  return Object.freeze(Object.defineProperty(shown, 'isSupportUnreadable', { value: true }));
+}
+
+export const isSupportUnreadable = ({ isSupportUnreadable }: UnreadablePurchase): boolean =>
+  isSupportUnreadable === true;
 
 /** Zero-width characters, soft hyphens, joiners, direction marks, byte order marks. */
 const INVISIBLE = /\p{Cf}/gu;

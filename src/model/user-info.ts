@@ -37,19 +37,19 @@ export interface UserInfo {
 }
 
 /** Only `user_id` is essential, because a login needs no more. */
-export const userInfoSchema = f.record<UserInfo>({
-  user_id: f.textId('3001'),
-  user_name: f.text('mira.solheim'),
-  user_email: f.text('mira@solheim.example'),
-  user_firstname: f.optional(f.text('Mira')),
-  user_lastname: f.optional(f.text('Solheim')),
-  user_gender: f.optional(f.text()),
-  user_birthdate: f.optional(f.dateOrEmpty('1991-03-14')),
-  user_picture: f.optional(f.urlOrEmpty()),
-  user_cover: f.optional(f.urlOrEmpty()),
-  user_registered: f.optional(f.dateOrEmpty('2019-04-02')),
-  user_verified: f.optional(f.flag('1')),
-  user_relationship: f.optional(f.text()),
-  user_biography: f.optional(f.text()),
-  user_website: f.optional(f.urlOrEmpty()),
+export const userInfoRecord = f.record<UserInfo>({
+  user_id: f.textId,
+  user_name: f.text,
+  user_email: f.text,
+  user_firstname: f.text,
+  user_lastname: f.text,
+  user_gender: f.text,
+  user_birthdate: f.dateOrEmpty,
+  user_picture: f.text,
+  user_cover: f.text,
+  user_registered: f.dateOrEmpty,
+  user_verified: f.flag,
+  user_relationship: f.text,
+  user_biography: f.text,
+  user_website: f.text,
 });

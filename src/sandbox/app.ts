@@ -13,6 +13,11 @@ import { errorPage, itemPage, sendPage } from './pages.js';
 import { picture } from './pictures.js';
 import { interfaceOf, Refused } from './request.js';
 
+/** Seen from the built files, and from this one. */
+const DOCUMENT = ['../src/openapi.json', '../openapi.json']
+  .map((file) => join(import.meta.dirname, file))
+  .find((file) => existsSync(file)) as string;
+
 const SENTENCES: Readonly<Record<number, string>> = {
   413: 'The request body is too large.',
   415: 'The request body has an encoding or charset that is not supported.',
@@ -56,12 +61,7 @@ export function createApp(context: SandboxContext): Express {
   // For whoever waits for the start: docker, CI, a test of another process.
   app.get('/health', (_req, res) => void res.json({ status: 'ok' }));
   app.get('/openapi.json', (_req, res) => {
-    const file = ['.', '../../dist'].map((folder) =>
-      join(import.meta.dirname, folder, 'openapi.json'),
-    );
-    const found = file.find((path) => existsSync(path));
-    if (found === undefined) throw new Refused(404, 'It is not there before `npm run build`.');
-    res.type('json').send(readFileSync(found));
+    res.type('json').send(readFileSync(DOCUMENT));
   });
   app.use(context.record.recordRequest);
   app.use(keyApiRouter(context));

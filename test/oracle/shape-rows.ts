@@ -88,6 +88,20 @@ export const COERCED: readonly ShapeRow[] = [
   drift('purchase', 'supported_until', '0000-00-00 00:00:00', ABSENT),
   drift('purchase', 'date', ' 0000-00-00', ABSENT),
   drift('item', 'published_at', '0000-00-00T00:00:00.000000Z', ABSENT),
+  ...['-0001-11-30T00:00:00.000000Z', '-0001-11-30 00:00:00', '-0001-11-29T22:00:00.000000Z', false].flatMap((none) => [
+    drift('purchase', 'supported_until', none, ABSENT),
+    drift('item', 'published_at', none, ABSENT),
+    drift('user', 'user_birthdate', none, ABSENT),
+  ]),
+  ...['item.tags', 'item.options', 'item.media.screenshots'].flatMap((path) => [
+    drift('purchase', path, '["https:\\/\\/x.example\\/1,2.png","b"]', ['https://x.example/1,2.png', 'b']),
+    drift('purchase', path, ' [ "a", 7, null, {} ] ', ['a', '7']),
+    drift('purchase', path, '{"0":"a","2":"b"}', ['a', 'b']),
+    drift('purchase', path, '[]', []),
+    drift('purchase', path, '', []),
+  ]),
+  drift('item', 'tags', '[draft], x', ['[draft]', 'x']),
+  drift('item', 'tags', '["a","b', ['["a"', '"b']),
   drift('purchase', 'item.tags', 'a,b', ['a', 'b']),
   drift('user', 'user_id', 77, '77'),
   drift('user', 'user_verified', true, '1'),
@@ -112,7 +126,7 @@ const unreadable = (record: RecordName, path: string, ...sent: unknown[]): Shape
 /** What cannot be read in a place that may be empty: it is left out and reported, and the rest is read. */
 // biome-ignore format: a table is read by its columns
 export const DROPPED: readonly (ShapeRow & { readonly names?: string })[] = [
-  ...unreadable('purchase', 'supported_until', 'never', 'soon', 'Support until 2027', '31.12.2027', '12/31/2027', 'Jun 2, 2027', '2027-02-29T00:00:00Z', '2027-13-01', '2027-00-10', '2027-01-01T25:00:00Z', '2027-01-01T10:00:00+99:00', '2027', '20270101', 1_830_297_600, '1830297600', 1_830_297_600_000, true, false, [], { date: '2027-01-01 00:00:00' }),
+  ...unreadable('purchase', 'supported_until', 'never', 'soon', 'Support until 2027', '31.12.2027', '12/31/2027', 'Jun 2, 2027', '2027-02-29T00:00:00Z', '2027-13-01', '2027-00-10', '2027-01-01T25:00:00Z', '2027-01-01T10:00:00+99:00', '2027', '20270101', 1_830_297_600, '1830297600', 1_830_297_600_000, true, [], { date: '2027-01-01 00:00:00' }),
   ...unreadable('purchase', 'date', 'yesterday', {}),
   ...unreadable('purchase', 'license_type', { name: 'Extended' }, ['Extended'], true, false),
   ...unreadable('purchase', 'price', 'free', '19,00', '1.900,00', '$19', true, {}),
@@ -124,7 +138,7 @@ export const DROPPED: readonly (ShapeRow & { readonly names?: string })[] = [
   { ...drift('item', 'tags', [...'0123456789', {}], [...'0123456789']), names: 'tags[10]' },
   { ...drift('item', 'media', 'x', {}), names: 'media' },
   ...unreadable('item', 'media.thumbnail', {}, []),
-  ...unreadable('item', 'media.screenshots', 7),
+  ...unreadable('item', 'media.screenshots', 7, 'https://x.example/1,2.png', '["a","b', '{"en":"x"}'),
   ...unreadable('item', 'price', 'free', 29),
   ...unreadable('item', 'price.regular', 'free', '1e3', '19,00', [], ['29']),
   ...unreadable('item', 'published_at', 'soon', 1_714_557_600),

@@ -33,7 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function buildPackage(folder: string): Promise<void> {
   const installed = join(folder, 'node_modules/marketgate');
   await mkdir(installed, { recursive: true });
-  for (const path of ['package.json', 'src/errors/pages']) {
+  for (const path of ['package.json', 'src/errors/pages', 'src/openapi.json']) {
     await cp(join(ROOT, path), join(installed, path), { recursive: true });
   }
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }\n');

@@ -33,7 +33,7 @@ describe('drift that was coerced', () => {
     await keyApi.listItems();
     service.items = [
       { ...item, tags: 'a', version: 2 },
-      { ...item, tags: [{}] },
+      { ...item, id: 7, tags: [{}] },
     ];
     await keyApi.listItems();
     await keyApi.validatePurchase(CODE);
