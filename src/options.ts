@@ -10,6 +10,19 @@ export function wrongOption(owner: string, name: string, expected: string): Type
   return new TypeError(`${owner}: option "${name}" ${expected}`);
 }
 
+/**
+ * Runs the checks of a constructor. Their error begins at the line that has called it, where the mistake is: Node.js prints
+ * that line above an error that ends the process.
+ */
+export function checkedFor<T>(made: NewableFunction, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof Error) Error.captureStackTrace(error, made);
+    throw error;
+  }
+}
+
 /** Part of a message, for a value that is usually read from the environment. */
 export const ifUnset = (value: unknown): string =>
   value === undefined ? '; it is undefined: is its environment variable set?' : '';

@@ -57,7 +57,7 @@ export interface PurchaseConditions<Req = undefined> {
   licenseType?: LicenseType | readonly LicenseType[] | undefined;
   /** Whether support must still run, compared with the current time of each check. */
   supported?: boolean | undefined;
-  /** Any other condition. Anything but true refuses with `purchase_not_accepted`. May be async. */
+  /** Any other condition. Anything but true refuses with `purchase_not_accepted`. Can be async. */
   accept?: ((purchase: Purchase, req: Req) => boolean | Promise<boolean>) | undefined;
 }
 

@@ -29,7 +29,14 @@ import type { Account } from '../model/account.js';
 import { deepFreeze, type OnDrift } from '../model/fields.js';
 import { type Item, type ItemList, itemId } from '../model/item.js';
 import { isPurchaseCode, type Purchase, requiredCode, shownPurchase } from '../model/purchase.js';
-import { choiceOption, idText, ifUnset, patternOption, wrongOption } from '../options.js';
+import {
+  checkedFor,
+  choiceOption,
+  idText,
+  ifUnset,
+  patternOption,
+  wrongOption,
+} from '../options.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
 import {
   accountDetails,
@@ -124,7 +131,7 @@ export class KeyApi {
   constructor(options: KeyApiOptions) {
     const me = 'KeyApi';
     const names = ['apiKey', 'validationEncoding', 'codePattern', 'cache'] as const;
-    const settings = clientSettings(me, options, 'baseUrl', names);
+    const settings = checkedFor(KeyApi, () => clientSettings(me, options, 'baseUrl', names));
     const { validationEncoding: encoding } = options;
     this.clock = settings.clock;
     this.#encoding = choiceOption(me, 'validationEncoding', encoding, ENCODINGS, 'form');

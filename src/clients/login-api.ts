@@ -15,7 +15,14 @@ import { encode } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
 import { type UserInfo, userInfoRecord } from '../model/user-info.js';
-import { type AppId, choiceOption, idText, positiveOption, textOption } from '../options.js';
+import {
+  type AppId,
+  checkedFor,
+  choiceOption,
+  idText,
+  positiveOption,
+  textOption,
+} from '../options.js';
 
 /** Options of {@link LoginApi}. */
 export interface LoginApiOptions extends ClientOptions {
@@ -90,7 +97,7 @@ export class LoginApi {
   constructor(options: LoginApiOptions) {
     const me = 'LoginApi';
     const names = ['appId', 'appSecret', 'tokenLifetime', 'authorizeMethod'] as const;
-    const settings = clientSettings(me, options, 'authUrl', names);
+    const settings = checkedFor(LoginApi, () => clientSettings(me, options, 'authUrl', names));
     const { appId, appSecret, tokenLifetime: life, authorizeMethod: method } = options;
     this.clock = settings.clock;
     this.#timeout = settings.timeout;

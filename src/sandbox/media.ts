@@ -45,8 +45,11 @@ function sound(words: string): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** The pictures, sounds and clips that items, users and accounts announce, all made by the sandbox itself. */
-/** @param data - has the items now; all of it can be replaced. */
+/**
+ * The pictures, sounds and clips that items, users and accounts announce, all made by the sandbox itself.
+ *
+ * @param data - has the items now; all of it can be replaced.
+ */
 export function mediaRouter(data: { readonly items: readonly Readonly<SeedItem>[] }): Router {
   const router = express.Router();
   router.get('/media/:folder/:id/:file', (req: Request<Record<string, string>>, res) => {

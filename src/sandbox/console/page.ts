@@ -89,7 +89,7 @@ function requestRow(request: SandboxRequest): Html {
 <td class="muted"><time datetime="${time}">${time.slice(11, 19)}</time></td>
 <td><span class="badge${tone}">${status || (isOpen ? 'open' : 'no answer')}</span></td>
 <td><code><b>${method}</b> ${path}</code></td>
-<td>${sent.map(([name, value]) => html`<span class="param"><b>${name}</b> ${value}</span> `)}${msg !== undefined && html`<br>“${msg}”`}</td>
+<td>${sent.map(([name, value]) => html`<span class="param"><b>${name}</b> ${value}</span> `)}${msg !== undefined && html`${sent.length > 0 && html`<br>`}“${msg}”`}</td>
 <td class="muted">${isOpen ? '' : html`${durationMs} ms`}</td></tr>`;
 }
 

@@ -172,6 +172,21 @@ it.each<[says: string, run: () => unknown]>([
   await expect(running).rejects.toThrow(says);
 });
 
+it.each([
+  ['KeyApi', () => new KeyApi({ baseUrl: undefined as never, apiKey: 'k' })],
+  ['LoginApi', () => new LoginApi({ authUrl: undefined as never, appId: '1', appSecret: 's' })],
+])('the error of a %s without its address begins at the line that has made it', (_name, run) => {
+  let error: unknown;
+  try {
+    run();
+  } catch (thrown) {
+    error = thrown;
+  }
+  const [message, first] = String(Object(error).stack).split('\n');
+  expect(message).toContain('is its environment variable set?');
+  expect(first).toContain('refused-options.test.ts');
+});
+
 const three = (_a: 1, _b: 1, _c: 1) => {};
 it.each<[string, boolean, unknown, string]>([
   ['that is missing', false, undefined, 'verify must be'],
