@@ -83,7 +83,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   declare private readonly [SETUP]: StrategySetup;
 
   /**
-   * The first two overloads only type inline callbacks.
+   * Makes the strategy, for `passport.use`.
    *
    * @example
    * passport.use(new MarketplaceStrategy({ loginApi }, async ({ profile }) => ({ id: profile.id })));
@@ -94,6 +94,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
    * passport-oauth2 and can return the user.
    * @throws TypeError that names the wrong option.
    */
+  // The first two overloads only type inline callbacks.
   constructor(options: WithoutRequest, verify: AnyInline);
   constructor(options: WithRequest, verify: AnyInline<WithReq>);
   constructor(options: MarketplaceStrategyOptions, verify: AsyncVerify);

@@ -148,7 +148,7 @@ export class RedisCache implements SharedCache {
         if (!isEnded) onListening(true);
       } catch (error) {
         // For example, it was never connected.
-        if (!hasListened) warnOnce(NO_MESSAGES, `: ${(error as Error).message}`);
+        if (!hasListened) warnOnce(NO_MESSAGES, `: ${(error as Error).message.split(';')[0]}`);
         if (!isEnded) retry = setTimeout(listen, RETRY).unref();
       } finally {
         isPending = false;
