@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util';
-import { CommandError, type Io, nearest, table } from './io.js';
+import { nearest } from '../sandbox/nearest.js';
+import { CommandError, type Io, table } from './io.js';
 
 /** A flag of a command. */
 export interface Flag {

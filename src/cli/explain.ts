@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
-import { CommandError, nearest, table, wrap } from './io.js';
+import { nearest } from '../sandbox/nearest.js';
+import { CommandError, table, wrap } from './io.js';
 
 /** Where the pages are: from the built files, and from this one. */
 const FOLDERS = ['../src/errors/pages/', '../errors/pages/'];

@@ -1,8 +1,9 @@
 import { PACKAGE_VERSION } from '../http/transport.js';
+import { nearest } from '../sandbox/nearest.js';
 import { type Commands, type Flag, helpOf, runCommand } from './command.js';
 import { doctor } from './doctor.js';
 import { explain } from './explain.js';
-import { CommandError, nearest, type RunOptions } from './io.js';
+import { CommandError, type RunOptions } from './io.js';
 import { controlCommands } from './running-sandbox.js';
 import { sandboxCommands } from './sandbox.js';
 import { inVariables, readSettings, type SettingFlags, VARIABLES } from './settings.js';

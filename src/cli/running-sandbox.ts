@@ -1,8 +1,9 @@
 import { NetworkFailure } from '../http/failure.js';
 import { ACTIONS, type Action, API, SANDBOX_HEADER } from '../sandbox/actions.js';
+import { nearest } from '../sandbox/nearest.js';
 import { SWITCHES } from '../sandbox/switches.js';
 import type { Command, Commands, Values } from './command.js';
-import { CommandError, nearest, printable, printableJson, type RunOptions, table } from './io.js';
+import { CommandError, printable, printableJson, type RunOptions, table } from './io.js';
 import { readSettings } from './settings.js';
 
 export const DEFAULT_URL = 'http://127.0.0.1:4000';

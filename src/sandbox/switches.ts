@@ -1,4 +1,5 @@
 import { readDuration, UNITS } from './clock.js';
+import { nearest } from './nearest.js';
 
 /**
  * How real deployments differ from the specification, as far as an app can notice: one switch per difference, combinable,
@@ -333,7 +334,8 @@ function locate(given: string, hasScope: boolean) {
       (given === name || given === key) && (!hasScope || group === 'faults'),
   );
   if (!found) {
-    const advice = '"marketgate sandbox switches" lists all';
+    const meant = nearest(given.replace(/^.*\./, ''), [...new Set(SWITCHES.map(({ key }) => key))]);
+    const advice = meant ? `did you mean ${meant}?` : '"marketgate sandbox switches" lists all';
     throw new TypeError(`${given}: there is no such switch; ${advice}`);
   }
   if (other) throw new TypeError(`${given}: there are two; say ${found.name} or ${other.name}`);

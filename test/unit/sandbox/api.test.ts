@@ -124,7 +124,8 @@ describe('the JSON API of a running sandbox', () => {
   });
 
   it.each([
-    ['latancy: there is no such switch; "marketgate sandbox switches"', { latancy: 5 }],
+    ['faults.latancy: there is no such switch; did you mean latency?', { 'faults.latancy': 5 }],
+    ['nonsense: there is no such switch; "marketgate sandbox switches"', { nonsense: 5 }],
     ['dialect.errorStatus: expected "http", "ok"', { errorStatus: 'no' }],
     ['rateLimit: there are two; say faults.rateLimit or dialect.', { rateLimit: 5 }],
     ['faults.at: expected', { 'hang@everywhere': true }],
