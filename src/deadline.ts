@@ -1,72 +1,63 @@
-import { EventEmitter, setMaxListeners } from 'node:events';
+import { setMaxListeners } from 'node:events';
 
 /**
- * What an `AbortController` and its signal are, in one: an `AbortController` for each call and each lookup costs a quarter
- * of an HTTP request. undici takes any emitter of `abort` as a signal.
+ * The time limit of one call, with everything that it waits for: an `AbortController` with a timer. It ends by time, by its
+ * caller or by {@link abort}, whichever comes first; the reason is what the call rejects with.
  */
-export class Ending extends EventEmitter<{ abort: [] }> {
-  aborted = false;
-  reason: unknown;
-  #signal: AbortSignal | undefined;
-
-  /** An `AbortSignal` that is aborted with it, for `fetch`. */
-  get signal(): AbortSignal {
-    if (this.#signal === undefined) {
-      const controller = new AbortController();
-      onAbort(this, () => controller.abort(this.reason));
-      this.#signal = controller.signal;
-    }
-    return this.#signal;
-  }
-
-  abort(reason: unknown): void {
-    if (this.aborted) return;
-    this.aborted = true;
-    this.reason = reason;
-    this.emit('abort');
-  }
-
-  throwIfAborted(): void {
-    if (this.aborted) throw this.reason;
-  }
-}
-
-/**
- * The time limit of one call, with everything that it waits for. It ends by time, by its caller or by {@link abort},
- * whichever comes first; the reason is what the call rejects with.
- */
-export class Deadline extends Ending {
+export class Deadline {
   /** Whether the caller ended it, which says nothing about the service. */
   isAbortedByCaller = false;
   /** Whether a request has been handed to what sends it. Time that ran out before that says nothing about the service. */
   isSent = false;
+  readonly #controller = new AbortController();
   readonly #endsAt: number;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout | undefined;
   readonly #ended: Promise<never>;
   readonly #stopListening: (() => void) | undefined;
 
   /**
-   * @param exceeded makes the error that the call rejects with when its time has elapsed.
-   * @param caller ends the call early.
+   * @param milliseconds - can be infinite.
+   * @param exceeded - makes the error that the call rejects with when its time has elapsed.
+   * @param caller - ends the call early; or the deadline that this one is a part of.
    */
-  constructor(milliseconds: number, exceeded: () => unknown, caller?: AbortSignal | Ending) {
-    super();
+  constructor(milliseconds: number, exceeded: () => unknown, caller?: AbortSignal | Deadline) {
     this.#endsAt = performance.now() + milliseconds;
     // Node.js runs timers before it reads sockets, and `setImmediate` after. So when the process has stalled,
     // a response that arrived in time is read before the call ends.
-    this.#timer = setTimeout(setImmediate, milliseconds, () => this.abort(exceeded()));
+    if (milliseconds < Number.POSITIVE_INFINITY) {
+      this.#timer = setTimeout(setImmediate, milliseconds, () => this.abort(exceeded()));
+    }
     this.#ended = new Promise((_resolve, reject) => {
-      this.once('abort', () => {
+      onAbort(this.signal, () => {
         this.dispose();
-        reject(this.reason);
+        reject(this.signal.reason);
       });
     });
     this.#ended.catch(() => {});
     if (caller === undefined) return;
-    this.#stopListening = onAbort(caller, () => {
-      this.isAbortedByCaller = !this.aborted;
-      this.abort(caller.reason);
+    const isPart = caller instanceof Deadline;
+    const signal = isPart ? caller.signal : caller;
+    this.#stopListening = onAbort(signal, () => {
+      this.isAbortedByCaller = !this.aborted && (!isPart || caller.isAbortedByCaller);
+      this.abort(signal.reason);
     });
+  }
+
+  /** For what takes an `AbortSignal`. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get aborted(): boolean {
+    return this.signal.aborted;
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  throwIfAborted(): void {
+    this.signal.throwIfAborted();
   }
 
   get remaining(): number {
@@ -139,7 +130,7 @@ export const schedule = (milliseconds: number, task: () => void): void =>
   void setTimeout(task, milliseconds).unref();
 
 /** @throws the reason of an aborted signal, and a TypeError for what is no signal. */
-export function checkSignal(signal: AbortSignal | Ending): void {
+export function checkSignal(signal: AbortSignal): void {
   if (typeof (signal as AbortSignal | null)?.throwIfAborted !== 'function') {
     throw new TypeError('option "signal" must be an AbortSignal');
   }
@@ -147,20 +138,18 @@ export function checkSignal(signal: AbortSignal | Ending): void {
 }
 
 /**
- * Calls `listener` when the signal is aborted, or at once if it has been.
+ * Calls `listener` when the signal is aborted, or at once if it has been. Not `AbortSignal.any`, which on Node.js 20 keeps
+ * an entry for each call in a signal that lives long.
  * @returns a function that stops listening.
  */
-export function onAbort(signal: AbortSignal | Ending, listener: () => void): () => void {
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) {
     listener();
     return () => {};
   }
-  if (signal instanceof Ending) {
-    signal.once('abort', listener);
-    return () => signal.off('abort', listener);
-  }
-  // An app can pass one signal to any number of calls. Node.js would warn about more than ten.
-  setMaxListeners(0, signal);
+  // An app can pass one signal to any number of calls. Node.js would warn about more than ten. With 0, undici's `fetch`
+  // refuses the signal on Node.js 20.
+  setMaxListeners(Number.POSITIVE_INFINITY, signal);
   signal.addEventListener('abort', listener, { once: true });
   return () => signal.removeEventListener('abort', listener);
 }

@@ -95,7 +95,7 @@ export {
   type RequirePurchaseOptions,
   requirePurchase,
 } from './express/purchase-guard.js';
-export type { ClientOptions, DispatcherLike, FetchLike } from './http/client-options.js';
+export type { ClientOptions, FetchLike } from './http/client-options.js';
 export type { AccessToken } from './model/access-token.js';
 export type { Account, AccountProfile } from './model/account.js';
 export type { Item, ItemMedia, ItemPrice } from './model/item.js';

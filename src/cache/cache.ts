@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { checkSignal, type Ending, wait } from '../deadline.js';
+import { checkSignal, wait } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { isOwnLack } from '../http/failure.js';
@@ -67,7 +67,7 @@ export interface VisitorCallOptions extends CallOptions {
 /** Options of one request to the service. */
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
-  readonly signal: Ending;
+  readonly signal: AbortSignal;
   /** Whether a positive answer is known, which a negative one would invalidate. */
   readonly hadPositive: boolean;
   /** Milliseconds of the call that have elapsed. */
@@ -201,7 +201,7 @@ export class Cache<T extends object> {
   }
 
   /** The same as `withinTtl`, asked for where it is not cached; `undefined`: there is none to be had. */
-  async upToDate(key: string, signal: Ending): Promise<Positive<T> | undefined> {
+  async upToDate(key: string, signal: AbortSignal): Promise<Positive<T> | undefined> {
     const known = this.withinTtl(key);
     if (known !== undefined || this.#currentNegative(key, key)) return known;
     const cause = { isFresh: false, isRefresh: false, client: undefined };
@@ -304,7 +304,7 @@ export class Cache<T extends object> {
   /** The newest lookup of this spelling, unless it was aborted or its answer will not be served. */
   #joinable(spelling: string): Lookup<T> | undefined {
     const lookup = this.#lookups.get(spelling);
-    if (lookup === undefined || lookup.ending.aborted) return undefined;
+    if (lookup === undefined || lookup.signal.aborted) return undefined;
     return this.parts.orders.isInvalid(lookup.subject, lookup.order) ? undefined : lookup;
   }
 
@@ -358,7 +358,7 @@ export class Cache<T extends object> {
       );
     } catch (error) {
       this.#report(lookup.source, undefined, error);
-      const hasFailed = lookup.isAsked && !lookup.ending.aborted && !isOwnLack(error);
+      const hasFailed = lookup.isAsked && !lookup.signal.aborted && !isOwnLack(error);
       if (hasFailed && this.parts.isUncounted) this.#failure = { error, at: this.parts.clock() };
       throw error;
     } finally {
@@ -374,7 +374,7 @@ export class Cache<T extends object> {
     const isTimeLeft = performance.now() - lookup.begunAt < sharedTier.longestWait;
     // The process that had the lock can have shared its answer in between.
     if (lock) lookup.release = lock;
-    else if (lock === false && isTimeLeft && !lookup.ending.aborted) await wait(POLL);
+    else if (lock === false && isTimeLeft && !lookup.signal.aborted) await wait(POLL);
     else return false;
     return true;
   }
@@ -383,7 +383,7 @@ export class Cache<T extends object> {
   async #request(lookup: Lookup<T>, found: Found | undefined): Promise<Answer<T> | undefined> {
     const { what, request, orders, clock, sharedTier } = this.parts;
     const { spelling, key, subject } = lookup;
-    lookup.ending.throwIfAborted();
+    lookup.signal.throwIfAborted();
     const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
     const asked = orders.next();
     const at = clock();
@@ -394,7 +394,7 @@ export class Cache<T extends object> {
     const beforeSend = (): void => {
       lookup.isAsked = true;
     };
-    const options = { signal: lookup.ending, hadPositive, elapsed, beforeSend, ...lookup.cause };
+    const options = { signal: lookup.signal, hadPositive, elapsed, beforeSend, ...lookup.cause };
     const value = await request(spelling, options);
     // A negative one counts wherever it can have been requested later.
     const order = value === null ? asked + (found?.lag ?? 0) : asked;

@@ -1,12 +1,11 @@
-import { Ending, onAbort } from '../deadline.js';
+import { onAbort } from '../deadline.js';
 
 /**
  * A request in progress that several callers wait for. A caller's abort does not fail the others. The request
  * is aborted when the last caller has left.
  */
 export class InFlight<T> {
-  /** Ends the request. */
-  readonly ending = new Ending();
+  readonly #controller = new AbortController();
   readonly #answer: Promise<T>;
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
@@ -19,8 +18,13 @@ export class InFlight<T> {
     void this.#answer.then(onEnd, onEnd);
   }
 
+  /** Ends the request. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
   /** Waits for the answer. Rejects with the signal's reason when that is aborted first. */
-  join(signal?: AbortSignal | Ending): Promise<T> {
+  join(signal?: AbortSignal): Promise<T> {
     if (signal === undefined) {
       this.#callers = Number.POSITIVE_INFINITY;
       return this.#answer;
@@ -30,7 +34,7 @@ export class InFlight<T> {
       const stop = onAbort(signal, () => {
         this.#callers--;
         reject(signal.reason);
-        if (this.#callers === 0) this.ending.abort(signal.reason);
+        if (this.#callers === 0) this.#controller.abort(signal.reason);
       });
       this.#answer.then(resolve, reject).finally(stop);
     });

@@ -1,9 +1,8 @@
 import { UNKNOWN_CLIENT } from '../attempts/client-key.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { checkSignal } from '../deadline.js';
-import { isMarketgateError } from '../errors.js';
-import { redact } from '../http/failure.js';
-import { isOutage } from '../http/http-client.js';
+import { isMarketgateError, type MarketgateError } from '../errors.js';
+import { isAboutService, redact } from '../http/failure.js';
 import { parseTimestamp } from '../model/fields.js';
 import {
   isBlank,
@@ -32,9 +31,12 @@ import {
 export type { CheckResult, Decision, Denial } from './decision.js';
 export type { HolderId, HolderOptions } from './holder-check.js';
 
-/** As much of a {@link KeyApi} as the check uses. */
+/**
+ * As much of a {@link KeyApi} as the check uses. Without `isDown`, `onUnknown: 'allow'` lets nobody in, because only that
+ * can tell an outage.
+ */
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
-  Partial<Pick<KeyApi, 'clock' | 'codePattern'>>;
+  Partial<Pick<KeyApi, 'clock' | 'codePattern' | 'isDown'>>;
 
 /** A `license_type` of the service. Its values are not shown; these are common, and editors offer them. */
 export type LicenseType = 'Regular' | 'Extended' | (string & Record<never, never>);
@@ -245,13 +247,20 @@ export class PurchaseCheck<Req> {
       visit.throwIfLeft();
       if (isOwnError || !isMarketgateError(error)) throw error;
       if (error.status < 500 && error.code !== 'too_many_attempts') throw error;
-      const isDown = this.letsInOutage && (await isOutage(error));
-      return { unknown: { verdict: 'unknown', error, isOutage: isDown } };
+      return { unknown: { verdict: 'unknown', error, isOutage: await this.#isOutage(error) } };
     }
     visit.throwIfLeft();
     // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
     if (purchase === null || typeof purchase?.item?.id === 'number') return { purchase };
     return { unknown: undecided(NO_ANSWER) };
+  }
+
+  /** Whether an error means that the service is down, and not only for this code. Asked only where it lets visitors in. */
+  async #isOutage(error: MarketgateError): Promise<boolean> {
+    const { keyApi, letsInOutage } = this;
+    if (!letsInOutage || error.code !== 'service_unavailable' || !isAboutService(error))
+      return false;
+    return (await keyApi.isDown?.()) === true;
   }
 }
 

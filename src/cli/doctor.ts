@@ -3,6 +3,9 @@ import { KeyApi } from '../clients/key-api.js';
 import { accountDetails } from '../clients/key-endpoints.js';
 import { GET_USER_INFO, LoginApi } from '../clients/login-api.js';
 import { isMarketgateError } from '../errors.js';
+import { clientSettings } from '../http/client-options.js';
+import { NetworkFailure } from '../http/failure.js';
+import { Transport, type WireResponse } from '../http/transport.js';
 import { SANDBOX_HEADER } from '../sandbox/actions.js';
 import { tryRedis } from '../stores/redis/try-redis.js';
 import { CommandError, type Io, printable, printableJson } from './io.js';
@@ -127,38 +130,45 @@ const MAX_SKEW = 60_000;
 async function checkAddress(setting: 'baseUrl' | 'authUrl', settings: Settings): Promise<string> {
   const { [setting]: url = '', timeout, isProduction } = settings;
   const { host } = new URL(url);
-  const ask = async (address: string): Promise<Response> => {
-    const signal = AbortSignal.timeout(timeout);
-    const response = await fetch(address, { redirect: 'manual', signal });
-    // The body can be endless.
-    await response.body?.cancel();
-    return response;
-  };
-  const head = await ask(url).catch((error: Error) => {
-    const problem = problemOf(error);
-    const advice = `check ${VARIABLES[setting]}, the network and the firewall`;
-    const trust = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
-    throw new CommandError(`${problem}; ${/certificate/i.test(problem) ? trust : advice}`);
-  });
-  if (isProduction && head.headers.has(SANDBOX_HEADER)) {
+  // Through the same connections as the clients, so that it meets the same proxies, and what fails has the same words.
+  const { allowInsecure } = settings;
+  const options = clientSettings('doctor', { [setting]: url, allowInsecure }, setting, []);
+  const transport = new Transport(options);
+  const ask = (path: string) => transport.reach(path, AbortSignal.timeout(timeout));
+  try {
+    const head = await ask('').catch((error: Error) => {
+      const known = error instanceof NetworkFailure ? error.advice : undefined;
+      const advice = known ?? `check ${VARIABLES[setting]}, the network and the firewall`;
+      throw new CommandError(`${problemOf(error)}; ${advice}`);
+    });
+    checkHead(host, head, isProduction);
+    // What else can happen there is for the checks that follow.
+    const found = await ask(ENDPOINTS[setting]).catch(() => undefined);
+    if (found?.status === 404) {
+      const advice = /\/api\/*$/.test(url)
+        ? `leave out the /api at the end of ${VARIABLES[setting]}, which is added to it`
+        : `check ${VARIABLES[setting]}, and whether the marketplace has its API turned on`;
+      throw new CommandError(`${host} has no ${ENDPOINTS[setting]} there (HTTP 404); ${advice}`);
+    }
+    return `${host} answers`;
+  } finally {
+    // The bodies were not read, and can be endless.
+    await transport.close();
+  }
+}
+
+/** That it is no sandbox in production, and that its clock and this one agree. */
+function checkHead(host: string, head: Pick<WireResponse, 'header'>, isProduction: boolean): void {
+  if (isProduction && head.header(SANDBOX_HEADER) !== undefined) {
     const advice = 'its keys and codes are public; set the address of the real service';
     throw new CommandError(`${host}: a marketgate sandbox, and NODE_ENV is production: ${advice}`);
   }
-  const skew = Date.parse(head.headers.get('date') ?? '') - Date.now();
+  const skew = Date.parse(head.header('date') ?? '') - Date.now();
   if (Math.abs(skew) > MAX_SKEW) {
     const way = skew > 0 ? 'behind' : 'ahead of';
     const seconds = Math.round(Math.abs(skew) / 1000);
     throw new CommandError(`this machine is ${seconds} s ${way} ${host}; set its clock`);
   }
-  // What else can happen there is for the checks that follow.
-  const found = await ask(url.replace(/\/*$/, ENDPOINTS[setting])).catch(() => undefined);
-  if (found?.status === 404) {
-    const advice = /\/api\/*$/.test(url)
-      ? `leave out the /api at the end of ${VARIABLES[setting]}, which is added to it`
-      : `check ${VARIABLES[setting]}, and whether the marketplace has its API turned on`;
-    throw new CommandError(`${host} has no ${ENDPOINTS[setting]} there (HTTP 404); ${advice}`);
-  }
-  return `${host} answers`;
 }
 
 /** The package redis, which apps with another client lack. */

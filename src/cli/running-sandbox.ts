@@ -116,6 +116,8 @@ async function ask(origin: string, name: string, fields: object): Promise<object
   throw new CommandError(printable(String(Object(result).message)));
 }
 
-/** Why a request of `fetch` failed. */
-export const problemOf = (error: Error): string =>
-  error.name === 'TimeoutError' ? 'no answer in time' : new NetworkFailure(error).message;
+/** Why a request failed. */
+export function problemOf(error: Error): string {
+  if (error.name === 'TimeoutError') return 'no answer in time';
+  return (error instanceof NetworkFailure ? error : new NetworkFailure(error)).message;
+}

@@ -14,15 +14,9 @@ import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
 import { type Deadline, withTimeout } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
-import { MarketgateError } from '../errors.js';
+import { isMarketgateError, MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
-import {
-  type HttpCallOptions,
-  HttpClient,
-  type HttpRequest,
-  isServing,
-  noteAnswered,
-} from '../http/http-client.js';
+import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
 import type { JsonResponse } from '../http/response.js';
 import { encode, nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
@@ -141,7 +135,6 @@ export class KeyApi {
     this.#timeout = settings.timeout;
     this.#service = `${settings.url.origin}${settings.url.basePath}`;
     const cache = checkCacheOptions(me, options.cache);
-    // The probe is the request that no visitor has a say in.
     const account = (apiKey: string) => this.#request(accountDetails, NO_PARAMETER, apiKey);
     this.#http = new HttpClient(settings, async () => account(await this.#apiKey()));
     this.#keyCheck = new KeyCheck(settings.timer, (apiKey) => this.#http.call(account(apiKey), {}));
@@ -231,6 +224,15 @@ export class KeyApi {
   }
 
   /**
+   * Whether the service is down: account/details, asked now, once for all callers, cannot be reached, times out or fails.
+   * False while the service asks to be left alone, and for what this process lacks. After a call that has failed, it tells
+   * an outage from a failure that only concerns what was asked. Never rejects.
+   */
+  isDown(): Promise<boolean> {
+    return this.#http.isDown();
+  }
+
+  /**
    * Ends connections, subscriptions and in-flight requests at once. The requests reject with
    * `service_unavailable`; later calls are refused, unless their answer is cached.
    */
@@ -267,7 +269,7 @@ export class KeyApi {
       else attempt.endWithAnswer(`${what} ${value.toLowerCase()}`);
       return answer;
     } catch (error) {
-      void attempt.endWithError(error, options.signal?.aborted, () => isServing(error));
+      void attempt.endWithError(error, options.signal?.aborted, () => this.#http.isUp());
       throw error;
     }
   }
@@ -304,9 +306,14 @@ export class KeyApi {
     if (answer === null) {
       attempt.isRefused = true;
       await confirm().catch((error: unknown) => {
-        // The service has answered, only the key is in doubt. `onUnknown: 'allow'` must not let that code in.
-        noteAnswered(error);
-        throw error;
+        if (isKeyRejected(error) || !isMarketgateError(error)) throw error;
+        // The service has answered, so `onUnknown: 'allow'` must not let that code in.
+        const problem = `the service said no, but it is not known whether it knows the api_key: ${nameOf(accountDetails)} failed`;
+        const { retryAfter } = error;
+        throw new MarketgateError('unexpected_response', `${nameOf(endpoint)}: ${problem}`, {
+          cause: error,
+          retryAfter,
+        });
       });
     }
     return answer;
@@ -344,7 +351,9 @@ export class KeyApi {
       path,
       parameters: encode(parameters, method === 'GET' ? 'query' : this.#encoding),
       // No endpoint changes anything, also not the POST of purchases/validation.
-      repeatable: true,
+      isRepeatable: true,
+      // No visitor has a say in it.
+      isNeutral: what === 'account',
       parse: (response) => {
         try {
           const answer = parseKeyAnswer(endpoint, value, response, secrets, onDrift);

@@ -3,7 +3,7 @@ import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
-import { HttpClient, type HttpRequest, isServing } from '../http/http-client.js';
+import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import {
   type Body,
   isTransient,
@@ -108,18 +108,19 @@ export class LoginApi {
     this.#authorizeMethod = choiceOption(me, 'authorizeMethod', method, ['post', 'get'], 'post');
     const { origin, basePath } = settings.url;
     this.#loginUrl = `${origin}${basePath}${OAUTH}?${new URLSearchParams({ app_id: this.#appId })}`;
-    // Whether the login page is served depends on no visitor; also a redirect of it is an answer.
-    const probe: HttpRequest<true> = {
+    // There is no api_key: any JSON shows that the service is there.
+    const neutral: HttpRequest<true> = {
       method: 'GET',
-      path: OAUTH,
-      parameters: encode({ app_id: this.#appId }, 'query'),
-      repeatable: true,
+      path: GET_USER_INFO,
+      parameters: {},
+      isRepeatable: true,
+      isNeutral: true,
       parse: (response) => {
-        if (isTransient(response.status)) throw unusable(response);
-        return true;
+        if ('value' in response && !isTransient(response.status)) return true;
+        throw unusable(response);
       },
     };
-    this.#http = new HttpClient(settings, () => probe);
+    this.#http = new HttpClient(settings, () => neutral);
   }
 
   /**
@@ -151,7 +152,7 @@ export class LoginApi {
       method: isGet ? 'GET' : 'POST',
       path: AUTHORIZE,
       parameters: encode(fields, isGet ? 'query' : 'form'),
-      repeatable: false,
+      isRepeatable: false,
       parse: (response) => parseToken(response, secrets),
     };
     const { signal, beforeSend } = options;
@@ -161,7 +162,7 @@ export class LoginApi {
     try {
       value = await this.#http.call(request, { signal, attempt });
     } catch (error) {
-      void attempt.endWithError(error, signal?.aborted, () => isServing(error));
+      void attempt.endWithError(error, signal?.aborted, () => this.#http.isUp());
       throw error;
     }
     if (client !== undefined) this.#holdUntilKnown(value, attempt);
@@ -182,7 +183,7 @@ export class LoginApi {
       method: 'GET',
       path: GET_USER_INFO,
       parameters: encode({ access_token: value }, 'query'),
-      repeatable: true,
+      isRepeatable: true,
       parse: (response) => parseUser(response, secrets, onDrift),
     };
     const login = this.#logins.get(value);
@@ -193,7 +194,7 @@ export class LoginApi {
       login?.attempt.endWithAnswer(user.user_id);
       return user;
     } catch (error) {
-      void login?.attempt.endWithError(error, options.signal?.aborted, () => isServing(error));
+      void login?.attempt.endWithError(error, options.signal?.aborted, () => this.#http.isUp());
       throw error;
     }
   }

@@ -1,5 +1,4 @@
 import { isIPv4 } from 'node:net';
-import type { Dispatcher } from 'undici';
 import type { GuessLimitOption } from '../attempts/guess-limit.js';
 import { MAX_TIMER_DELAY } from '../deadline.js';
 import {
@@ -12,14 +11,6 @@ import {
   wrongOption,
 } from '../options.js';
 
-/** The part of an undici 7 `Dispatcher` that is used. */
-export interface DispatcherLike {
-  /** Sends one request. */
-  request(options: object): Promise<object>;
-  /** Adds an interceptor. */
-  compose(interceptor: never): object;
-}
-
 /** A `fetch`: that of Node.js, of undici, or the app's own. */
 export type FetchLike = (
   url: string,
@@ -29,6 +20,7 @@ export type FetchLike = (
     body: string | null;
     signal: AbortSignal;
     redirect: 'manual';
+    cache: 'no-store';
   },
 ) => Promise<{
   /** The HTTP status. */
@@ -37,6 +29,8 @@ export type FetchLike = (
   readonly type: string;
   /** Whether a redirect was followed, which is refused. */
   readonly redirected: boolean;
+  /** Where it led. */
+  readonly url?: string;
   /** The headers. */
   readonly headers: Pick<Headers, 'get'>;
   /** A stream of bytes, or none. */
@@ -54,17 +48,11 @@ export interface ClientOptions {
   /** Allows plain http to a host that is not loopback; secrets then travel in clear text. Default false. */
   allowInsecure?: boolean | undefined;
   /**
-   * An undici 7 `Dispatcher` that sends the requests: a proxy agent, or a mock in tests. For another version of undici,
-   * give its `fetch`. undici's interceptors for redirects, and for retries of the exchange of an auth_key, are turned off;
-   * its `RetryAgent` takes no notice of that, so give a {@link LoginApi} none.
-   * `close()` leaves it open. Cannot be combined with `fetch`. Default: a keep-alive pool; through the proxies of the
-   * environment where Node.js uses them (`NODE_USE_ENV_PROXY=1`); the global `fetch` on Bun.
-   */
-  dispatcher?: DispatcherLike | undefined;
-  /**
-   * A function that sends the requests instead of undici, for msw, nock and edge runtimes. The deadline,
-   * `maxResponseBytes` (of decoded bytes) and the refusal of redirects still apply. Pass `(url, init) => fetch(url, init)`
-   * if the global `fetch` is replaced later. Cannot be combined with `dispatcher`.
+   * A function that sends the requests in place of the package's own connections: for an undici dispatcher of the app's,
+   * msw, nock and edge runtimes. The deadline, `maxResponseBytes` (of decoded bytes) and the refusal of redirects still
+   * apply. It must not retry by itself. Pass `(url, init) => fetch(url, init)` if the global `fetch` is replaced later.
+   * Default: connections through undici, which honour `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, never for loopback; the
+   * global `fetch` on Bun.
    */
   fetch?: FetchLike | undefined;
   /**
@@ -97,31 +85,21 @@ export function clientSettings<T extends ClientOptions>(
     'maxResponseBytes',
     'retries',
     'allowInsecure',
-    'dispatcher',
     'fetch',
     'guessLimit',
     'clock',
   ] as const;
   const given = knownOptions(owner, options, [urlName, ...names, ...common]);
-  const { dispatcher, maxResponseBytes: most } = given;
+  const { maxResponseBytes: most } = given;
   const timeout = positiveOption(owner, 'timeout', given.timeout, 10_000, 'milliseconds');
   const clock = functionOption(owner, 'clock', given.clock);
   const fetch = functionOption(owner, 'fetch', given.fetch);
-  if (dispatcher !== undefined && !isUndici7(dispatcher)) {
-    const expected =
-      'must be a Dispatcher of undici 7; give the "fetch" of another version as option "fetch"';
-    throw wrongOption(owner, 'dispatcher', expected);
-  }
-  if (dispatcher !== undefined && fetch !== undefined) {
-    throw wrongOption(owner, 'fetch', 'cannot go with "dispatcher"');
-  }
   const allowInsecure = flagOption(owner, 'allowInsecure', given.allowInsecure);
   return {
     timeout: Math.min(timeout, MAX_TIMER_DELAY),
     maxResponseBytes: positiveOption(owner, 'maxResponseBytes', most, DEFAULT_BYTES, 'bytes'),
     retries: countOption(owner, 'retries', given.retries, 2),
     url: serviceUrl(owner, urlName, given[urlName], allowInsecure),
-    dispatcher,
     fetch,
     /** Epoch milliseconds, for dates. */
     clock: clock ?? Date.now,
@@ -132,27 +110,6 @@ export function clientSettings<T extends ClientOptions>(
 
 /** The options of both clients, checked and complete. */
 export type ClientSettings = Readonly<ReturnType<typeof clientSettings>>;
-
-/**
- * Whether a value is a Dispatcher of undici 7, of this or another copy of it. Dispatchers do not carry their version. Only
- * version 7 gives an interceptor a handler of the old interface (`onConnect`) in the new one (`onRequestStart`). The
- * interceptor sends nothing.
- */
-function isUndici7(dispatcher: unknown): boolean {
-  let seen: object = {};
-  const see = () => (_options: object, handler: object) => {
-    seen = handler;
-    return true;
-  };
-  try {
-    (dispatcher as Dispatcher)
-      .compose(see)
-      .dispatch({ path: '/', method: 'GET' }, { onConnect() {} });
-  } catch {
-    return false;
-  }
-  return 'onRequestStart' in seen;
-}
 
 /**
  * Checks `baseUrl` or `authUrl`. An error never repeats the value, which can contain a password.

@@ -1,79 +1,88 @@
+import { LRUCache } from 'lru-cache';
 import type { Attempt } from '../attempts/attempts.js';
-import { checkSignal, Deadline, type Ending } from '../deadline.js';
+import { checkSignal, Deadline } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError, withRetryAfter } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
 import { isAboutService, notSent } from './failure.js';
-import { Breaker, parseRetryAfter, RetryAfterGate, type ServiceState, Turns } from './gates.js';
+import { backoffOf, Health, type ServiceState } from './health.js';
 import { isTransient, type JsonResponse, parseJson } from './response.js';
-import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
+import { nameOf, Transport, type WireRequest } from './transport.js';
+import { Turns } from './turns.js';
 
 export interface HttpRequest<T> extends WireRequest {
+  /** Whether it can be sent again safely. */
+  readonly isRepeatable: boolean;
+  /** Whether it is the same for all visitors: then how it ends shows how the service is. */
+  readonly isNeutral?: boolean;
   /** Parses the response, or throws a {@link MarketgateError}. */
   readonly parse: (response: JsonResponse) => T;
 }
 
 export interface HttpCallOptions {
-  readonly signal?: AbortSignal | Ending;
+  readonly signal?: AbortSignal | undefined;
   /** Milliseconds of the timeout that have elapsed. */
   readonly elapsed?: number;
   /** What counts the requests, for the guess limit. */
   readonly attempt?: Attempt;
 }
 
+/** How one request ended. `status` is absent where there was no response, `backoff` (seconds) where it asked for none. */
+type Outcome<T> =
+  | { readonly answer: T }
+  | { readonly error: unknown; readonly status?: number; readonly backoff?: number | undefined };
+
+/** What one request needs besides itself. */
+interface Sending {
+  /** Its number among the requests of the call, from 0 on. */
+  readonly n: number;
+  /** Whether no other request of the call can follow. */
+  readonly isLast: boolean;
+  readonly needsNewConnection: boolean;
+  /** Of the call. */
+  readonly deadline: Deadline;
+  readonly onSend?: () => void;
+}
+
+/** HTTP statuses that say nothing about the input, so that the same request can succeed a moment later. */
+const REPEATED = [502, 503, 504];
 /** Milliseconds before the first retry, and the most before a later one. */
 const FIRST_WAIT = 100;
 const MAX_WAIT = 2000;
-/** The most milliseconds that a probe takes. */
-const PROBE_TIMEOUT = 3000;
-
-/** Errors of calls that the service failed or answered, and how their client finds out how it is otherwise. */
-const serviceStates = new WeakMap<object, () => Promise<ServiceState>>();
-
-/**
- * Whether an error of a call means that the service is down: it could not be reached, timed out or answered 5xx, and the
- * client's probe (account/details, the same for all visitors, asked at most every few seconds) fails too. False for
- * every other error, also for a 429 and the backoff after it, and for what this process lacks.
- */
-export const isOutage = async (error: unknown): Promise<boolean> =>
-  isUnavailable(error) && isAboutService(error) && (await serviceStates.get(error)?.()) === 'down';
-
-/** Notes that the call of an error had an answer to what was asked: the error is no outage. */
-export function noteAnswered(error: unknown): void {
-  if (isMarketgateError(error)) serviceStates.set(error, async () => 'up');
-}
+/** The most milliseconds that the neutral question takes. */
+const NEUTRAL_TIMEOUT = 3000;
+/** Milliseconds that an input rests for which the service asked to be left alone; and the most such inputs. */
+const INPUT_REST = 10_000;
+const MAX_RESTING = 1000;
 
 /**
- * Whether an error is about what the visitor sent: the service has answered that, or answers the client's probe as
- * documented.
+ * HTTP for both clients. A call goes this way: {@link within} limits its time, {@link send} sends its requests, with
+ * retries, and {@link Health} decides what a failure means for the other calls.
  */
-export const isServing = async (error: unknown): Promise<boolean> =>
-  (await serviceStates.get(Object(error))?.()) === 'up';
-
-/** HTTP for both clients: deadline, retries, retry-after gate and breaker. */
 export class HttpClient {
   readonly #transport: Transport;
-  readonly #gate: RetryAfterGate;
-  readonly #breaker: Breaker;
+  readonly #health: Health;
   readonly #turns = new Turns();
   readonly #calls = new Set<Deadline>();
+  /** Inputs for which the service asked to be left alone. */
+  readonly #resting = new LRUCache<string, { readonly error: unknown; readonly until: number }>({
+    max: MAX_RESTING,
+  });
   #isClosed = false;
 
-  /** @param probe makes the request that finds out whether the service is down. */
+  /** @param neutral - makes the request that shows how the service is, apart from any input. */
   constructor(
     private readonly settings: ClientSettings,
-    probe: () => HttpRequest<unknown> | Promise<HttpRequest<unknown>>,
+    private readonly neutral: () => HttpRequest<unknown> | Promise<HttpRequest<unknown>>,
   ) {
-    const { timer } = settings;
     this.#transport = new Transport(settings);
-    this.#gate = new RetryAfterGate(timer);
-    this.#breaker = new Breaker(timer, () => this.#probe(probe));
+    this.#health = new Health(settings.timer, () => this.#askNeutral());
   }
 
   /**
    * Runs one call, which can send several requests, within the timeout. The deadline also ends when the
    * client is closed.
-   * @param name names the call, as in "GET /api/items/all".
+   * @param name - names the call, as in "GET /api/items/all".
    */
   async within<T>(
     name: string,
@@ -83,13 +92,7 @@ export class HttpClient {
   ): Promise<T> {
     if (signal !== undefined) checkSignal(signal);
     if (this.#isClosed) throw closedError();
-    const exceeded = (): MarketgateError =>
-      deadline.isSent && !this.#transport.isLookingUp
-        ? new MarketgateError(
-            'service_unavailable',
-            `${name}: no answer within ${Math.round(timeout)} ms; the service is slow or down, or "timeout" is too short`,
-          )
-        : notSent(name, timeout);
+    const exceeded = (): MarketgateError => this.#exceeded(name, timeout, deadline);
     const deadline = new Deadline(timeout - elapsed, exceeded, signal);
     this.#calls.add(deadline);
     try {
@@ -102,8 +105,7 @@ export class HttpClient {
 
   /** @throws MarketgateError `service_unavailable`, where a request would not be sent, without the cost of a call. */
   check(name: string): void {
-    this.#gate.check(name);
-    this.#breaker.check(name);
+    this.#health.check(name);
   }
 
   /** Runs a call of one request. */
@@ -119,15 +121,66 @@ export class HttpClient {
    * @throws MarketgateError, or the reason of the caller's aborted signal.
    */
   async send<T>(request: HttpRequest<T>, deadline: Deadline, attempt?: Attempt): Promise<T> {
-    try {
-      return await this.#sendWithRetries(request, deadline, attempt);
-    } catch (error) {
-      // A service that asks to be left alone is there.
-      const state = async (): Promise<ServiceState> =>
-        this.#gate.retryAfter > 0 ? 'unclear' : this.#breaker.state();
-      if (isMarketgateError(error) && !deadline.isAbortedByCaller) serviceStates.set(error, state);
-      throw error;
+    const name = nameOf(request);
+    const retries = request.isRepeatable ? this.settings.retries : 0;
+    const health = this.#health;
+    this.#throwIfResting(request);
+    await health.enter(name, deadline);
+    await attempt?.reserve(deadline);
+    const onSend = (): void => {
+      if (attempt) attempt.isAsked = true;
+    };
+    for (let n = 0; ; n++) {
+      const isLast = n === retries;
+      // An auth_key works once, so it is not risked on a connection that may be dead.
+      const needsNewConnection = !request.isRepeatable;
+      const outcome = await this.#turns.run(deadline, async () => {
+        await health.checkGate(name, deadline);
+        return this.#sendOnce(request, { n, isLast, needsNewConnection, deadline, onSend });
+      });
+      if ('answer' in outcome) {
+        health.succeeded();
+        return outcome.answer;
+      }
+      const { error, status, backoff } = outcome;
+      // Where the caller has left, nothing is known about the service.
+      if (!isMarketgateError(error) || deadline.isAbortedByCaller || this.#isClosed) throw error;
+      if (backoff !== undefined) {
+        throw await this.#backOff(request, withRetryAfter(error, backoff), backoff, {
+          deadline,
+          attempt,
+        });
+      }
+      if (error.code !== 'service_unavailable') {
+        health.succeeded();
+        throw error;
+      }
+      // Waits for the neutral question, but not past the deadline.
+      if (!request.isNeutral) await deadline.race(health.failed()).catch(() => {});
+      const pause = waitBefore(n);
+      const isAboutInput = status !== undefined && !REPEATED.includes(status);
+      const canRetry = !isLast && !isAboutInput && pause < deadline.remaining && !health.isOpen;
+      if (canRetry) await deadline.wait(pause);
+      // Other calls can have opened the breaker meanwhile.
+      if (!canRetry || health.isOpen || (await attempt?.reserve(deadline)) === false) {
+        const { retryAfter } = health;
+        throw retryAfter > 0 ? withRetryAfter(error, retryAfter) : error;
+      }
     }
+  }
+
+  /**
+   * Whether the service is down, apart from any input: the neutral question fails as well, asked after this call, once for
+   * all. False while the service asks to be left alone, because then it is there.
+   */
+  async isDown(): Promise<boolean> {
+    if (this.#isClosed || this.#health.backoff > 0) return false;
+    return (await this.#health.state()) === 'down' && this.#health.backoff === 0;
+  }
+
+  /** Whether the service answers the neutral question, for who is in no hurry to know. */
+  async isUp(): Promise<boolean> {
+    return (await this.#health.stateLater()) === 'up';
   }
 
   close(): Promise<void> {
@@ -137,116 +190,120 @@ export class HttpClient {
     return closed;
   }
 
-  async #sendWithRetries<T>(
-    request: HttpRequest<T>,
-    deadline: Deadline,
-    counted?: Attempt,
-  ): Promise<T> {
-    const name = nameOf(request);
-    const retries = request.repeatable ? this.settings.retries : 0;
-    const breaker = this.#breaker;
-    this.#gate.check(name);
-    breaker.enter(name);
-    await counted?.reserve(deadline);
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const answer = await this.#turns.run(deadline, () =>
-          this.#attempt(request, attempt, deadline, counted),
-        );
-        breaker.succeeded();
-        return answer;
-      } catch (error) {
-        // Where the caller has left, or the service asks to be left alone, nothing is known about it.
-        if (!isMarketgateError(error) || deadline.isAbortedByCaller) throw error;
-        if (this.#isClosed || error.retryAfter) throw error;
-        if (!isUnavailable(error)) {
-          breaker.succeeded();
-          throw error;
-        }
-        // Waits for the probe, but not past the deadline.
-        await deadline.race(breaker.failed()).catch(() => {});
-        const wait = waitBefore(attempt);
-        const canRetry = attempt < retries && wait < deadline.remaining && !breaker.isOpen;
-        if (canRetry) await deadline.wait(wait);
-        // Other calls can have opened the breaker meanwhile.
-        if (!canRetry || breaker.isOpen || (await counted?.reserve(deadline)) === false) {
-          const retryAfter = Math.max(this.#gate.retryAfter, breaker.retryAfter);
-          throw retryAfter > 0 ? withRetryAfter(error, retryAfter) : error;
-        }
-      }
+  /**
+   * The service asks to be left alone. If it does not answer the neutral question either, that holds for all calls. Else
+   * it has only refused this input, which rests for a while, and counts as a failed attempt.
+   * @returns the error of the call.
+   */
+  async #backOff(
+    request: HttpRequest<unknown>,
+    error: MarketgateError,
+    seconds: number,
+    { deadline, attempt }: { deadline: Deadline; attempt: Attempt | undefined },
+  ): Promise<unknown> {
+    if (request.isNeutral) {
+      this.#health.closeGate(seconds);
+      return error;
     }
+    const isForAll = await deadline.race(this.#health.isToBeLeftAlone(seconds)).catch(() => true);
+    if (isForAll) return error;
+    if (attempt) attempt.isRefused = true;
+    const until = this.settings.timer() + INPUT_REST;
+    this.#resting.set(inputOf(request), { error, until });
+    return error;
   }
 
-  /** Sends the probe. Never rejects. */
-  async #probe(
-    probe: () => HttpRequest<unknown> | Promise<HttpRequest<unknown>>,
-  ): Promise<ServiceState> {
+  #throwIfResting(request: WireRequest): void {
+    const resting = this.#resting.peek(inputOf(request));
+    if (resting !== undefined && this.settings.timer() < resting.until) throw resting.error;
+  }
+
+  /** Asks the neutral question. Never rejects. */
+  async #askNeutral(): Promise<ServiceState> {
     let isSent = false;
-    try {
-      const send = async (deadline: Deadline): Promise<void> => {
-        const request = await deadline.race(Promise.resolve().then(probe));
-        isSent = true;
-        // Without a turn: requests that hang keep nobody from finding out whether the service does.
-        await this.#attempt(request, 0, deadline);
-      };
-      await this.within('probe', {}, send, Math.min(PROBE_TIMEOUT, this.settings.timeout));
-      return 'up';
-    } catch (error) {
-      const isFailure = isSent && isUnavailable(error) && isAboutService(error);
-      return isFailure && !error.retryAfter && !this.#isClosed ? 'down' : 'unclear';
-    }
+    const timeout = Math.min(NEUTRAL_TIMEOUT, this.settings.timeout);
+    const ask = async (deadline: Deadline): Promise<Outcome<unknown>> => {
+      const request = await deadline.race(Promise.resolve().then(this.neutral));
+      isSent = true;
+      // Without a turn: requests that hang keep nobody from finding out whether the service does.
+      const last = { n: 0, isLast: true, needsNewConnection: true, deadline };
+      return this.#sendOnce(request, last);
+    };
+    const outcome = await this.within('the question how the service is', {}, ask, timeout).catch(
+      (error: unknown): Outcome<unknown> => ({ error }),
+    );
+    if ('answer' in outcome) return 'up';
+    const { error, backoff } = outcome;
+    if (backoff !== undefined) this.#health.closeGate(backoff);
+    const isFailure =
+      isMarketgateError(error) && error.code === 'service_unavailable' && isAboutService(error);
+    return isSent && isFailure && backoff === undefined && !this.#isClosed ? 'down' : 'unclear';
   }
 
-  /** Sends the request once. */
-  async #attempt<T>(
-    request: HttpRequest<T>,
-    attempt: number,
-    deadline: Deadline,
-    counted?: Attempt,
-  ): Promise<T> {
-    // It can have been closed while the request was waiting. What is not sent is not reported as a request.
-    this.#gate.check(nameOf(request));
-    if (counted) counted.isAsked = true;
+  /** Sends the request once. A request but the last has half of the time that is left, so that a retry can follow a hang. */
+  async #sendOnce<T>(request: HttpRequest<T>, sending: Sending): Promise<Outcome<T>> {
+    const { n, isLast, needsNewConnection, deadline, onSend } = sending;
+    const name = nameOf(request);
+    const time = isLast ? Number.POSITIVE_INFINITY : deadline.remaining / 2;
+    const part = new Deadline(time, () => this.#exceeded(name, time, deadline), deadline);
     const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
-    let failure: unknown;
+    let outcome: Outcome<T> | undefined;
     try {
-      const response = await this.#transport.send(request, deadline);
-      return this.#parse(request, response);
-    } catch (error) {
-      failure = error;
-      throw error;
-    } finally {
-      if (startedAt !== undefined) {
-        const { method, path: endpoint } = request;
-        const durationMs = performance.now() - startedAt;
-        const isAborted = failure !== undefined && (deadline.isAbortedByCaller || this.#isClosed);
-        const code = isMarketgateError(failure) && { code: failure.code };
-        const ending = isAborted ? { aborted: true } : code;
-        requestChannel.publish({ method, endpoint, attempt, ...ending, durationMs });
+      const { status, header, body } = await this.#transport.send(
+        request,
+        part,
+        needsNewConnection,
+        () => {
+          deadline.isSent = true;
+          onSend?.();
+        },
+      );
+      try {
+        outcome = { answer: request.parse(parseJson(name, status, body, header('content-type'))) };
+      } catch (error) {
+        const now = Date.parse(header('date') ?? '') || this.settings.clock();
+        const isUnavailable = isMarketgateError(error) && isTransient(status);
+        const backoff = isUnavailable ? backoffOf(status, header('retry-after'), now) : undefined;
+        outcome = { error, status, backoff };
       }
+    } catch (error) {
+      outcome = { error };
+    } finally {
+      part.dispose();
     }
+    if (startedAt !== undefined) this.#report(request, outcome, n, startedAt, deadline);
+    return outcome;
   }
 
-  /** Closes the gate if the service asked for a backoff; the error then has its `retryAfter`. */
-  #parse<T>(request: HttpRequest<T>, { status, retryAfter, date, body }: WireResponse): T {
-    try {
-      return request.parse(parseJson(nameOf(request), status, body));
-    } catch (error) {
-      // By the service's own clock, which can be minutes from this one.
-      const now = Date.parse(date ?? '') || this.settings.clock();
-      const seconds = parseRetryAfter(retryAfter, now);
-      const isBackoff = status === 429 || (isTransient(status) && Boolean(seconds));
-      if (!isBackoff || !isMarketgateError(error)) throw error;
-      throw withRetryAfter(error, this.#gate.close(seconds));
-    }
+  #report<T>(
+    { method, path: endpoint }: WireRequest,
+    outcome: Outcome<T>,
+    attempt: number,
+    startedAt: number,
+    deadline: Deadline,
+  ): void {
+    const durationMs = performance.now() - startedAt;
+    const error = 'error' in outcome ? outcome.error : undefined;
+    const isAborted = error !== undefined && (deadline.isAbortedByCaller || this.#isClosed);
+    const ending = isAborted ? { aborted: true } : isMarketgateError(error) && { code: error.code };
+    requestChannel.publish({ method, endpoint, attempt, ...ending, durationMs });
+  }
+
+  #exceeded(name: string, milliseconds: number, { isSent }: Deadline): MarketgateError {
+    if (!isSent || this.#transport.isLookingUp) return notSent(name, milliseconds);
+    return new MarketgateError(
+      'service_unavailable',
+      `${name}: no answer within ${Math.round(milliseconds)} ms; the service is slow or down, or "timeout" is too short`,
+    );
   }
 }
 
+/** What is asked, to tell inputs apart. Contains secrets. */
+const inputOf = ({ path, parameters: { query, body } }: WireRequest): string =>
+  `${path}\n${query ?? body}`;
+
 const closedError = (): MarketgateError =>
   new MarketgateError('service_unavailable', 'the call was ended: this client was closed');
-
-const isUnavailable = (error: unknown): error is MarketgateError =>
-  isMarketgateError(error) && error.code === 'service_unavailable';
 
 /** Doubles with each retry, from 0 on. The jitter keeps the processes of a fleet from retrying at once. */
 function waitBefore(retry: number): number {

@@ -13,14 +13,54 @@ export interface JsonResponse {
   readonly found?: string;
 }
 
-/** Parses a body as JSON. Text before the JSON is not skipped: what follows a PHP warning can be cut or altered. */
-export function parseJson(name: string, status: number, body: Buffer): JsonResponse {
-  // `trimStart` also removes the byte order mark.
-  const text = body.toString().trimStart();
+/**
+ * Parses a body as JSON. Text before or after the JSON is not skipped: what follows a PHP warning can be cut or altered.
+ * @param contentType - can name a charset.
+ */
+export function parseJson(
+  name: string,
+  status: number,
+  body: Uint8Array,
+  contentType: string | undefined,
+): JsonResponse {
+  const decoded = decodeText(body, contentType);
+  if (decoded === undefined) return { name, status, found: UNREADABLE };
+  // Also removes byte order marks.
+  const text = decoded.trimStart();
+  const value = parsed(text);
+  return value === undefined ? { name, status, found: describe(text) } : { name, status, value };
+}
+
+const UNREADABLE = 'text that is not UTF-8, and the header Content-Type names no charset that fits';
+
+/**
+ * The text of a body: UTF-8 (in which a NUL is none), else in the charset that the answer names. `undefined`: in neither.
+ * No character is ever replaced, because a licence that is compared would be another one.
+ */
+function decodeText(bytes: Uint8Array, contentType = ''): string | undefined {
+  const [, charset = ''] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType) ?? [];
+  if (!bytes.includes(0)) {
+    const text = decodedAs('utf-8', bytes);
+    if (text !== undefined) return text;
+  }
+  // It was tried, and an unknown one is refused as well.
+  return /^(utf-?8)?$/i.test(charset) ? undefined : decodedAs(charset, bytes);
+}
+
+function decodedAs(charset: string, bytes: Uint8Array): string | undefined {
   try {
-    return { name, status, value: JSON.parse(text) };
+    return new TextDecoder(charset, { fatal: true }).decode(bytes);
   } catch {
-    return { name, status, found: describe(text) };
+    return undefined;
+  }
+}
+
+/** `undefined`: it is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 
@@ -29,7 +69,10 @@ function describe(text: string): string {
   if (text === '') return 'an empty body';
   if (/^<(!doctype|html|head|body|\?xml)/i.test(text)) return 'an HTML page';
   const begin = text.search(/\{\s*"/);
-  if (begin === 0) return 'broken or cut JSON';
+  if (begin === 0) {
+    const json = text.slice(0, text.lastIndexOf('}') + 1);
+    return parsed(json) === undefined ? 'broken or cut JSON' : 'text after the JSON';
+  }
   if (begin > 0) return 'text ahead of the JSON';
   return text.startsWith('<') ? 'an HTML page' : 'text that is not JSON';
 }

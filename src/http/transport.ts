@@ -1,12 +1,10 @@
-import dns from 'node:dns';
-import { globalAgent } from 'node:http';
-import type { LookupFunction } from 'node:net';
-import type { Dispatcher } from 'undici';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
 import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
-import type { ClientSettings, FetchLike } from './client-options.js';
-import { networkFailure, notSent } from './failure.js';
-import { MAX_REQUESTS } from './gates.js';
+import type { ClientSettings } from './client-options.js';
+import { byFetch, Connections, type Incoming, type Send } from './connections.js';
+import { NetworkFailure, networkFailure, notSent } from './failure.js';
 import { isTransient } from './response.js';
 
 declare const __MARKETGATE_VERSION__: string | undefined;
@@ -27,8 +25,6 @@ export interface WireRequest {
   /** The endpoint's path, as in the specification. Errors name it; they never name the query. */
   readonly path: string;
   readonly parameters: Encoded;
-  /** Whether it can be sent again safely. */
-  readonly repeatable: boolean;
 }
 
 export const nameOf = (request: Pick<WireRequest, 'method' | 'path'>): string =>
@@ -46,96 +42,77 @@ export function encode(
   return { body: text, contentType: 'application/x-www-form-urlencoded' };
 }
 
-/** The head of a response. */
-interface Head {
-  readonly status: number;
-  /** The headers `Retry-After` and `Date`. */
-  readonly retryAfter: string | undefined;
-  readonly date: string | undefined;
-}
-
-export interface WireResponse extends Head {
+/** A response whose body has been read. */
+export interface WireResponse extends Pick<Incoming, 'status' | 'header'> {
   readonly body: Buffer;
 }
 
 const HEADERS = {
   accept: 'application/json',
-  // The size is counted before decoding, so a compressed body could exceed the limit.
   'accept-encoding': 'identity',
   // Some deployments redirect user agents named Mozilla, Chrome, Firefox, Edge or Opera to their home page.
   'user-agent': `marketgate/${PACKAGE_VERSION}`,
 };
 
-/** A response whose body has not been read. */
-interface Received extends Head {
-  /** Leaving the iteration ends the request. */
-  readonly body: AsyncIterable<Uint8Array> | null;
-}
-
-type Send = (
-  origin: string,
-  path: string,
-  init: { method: 'GET' | 'POST'; headers: Record<string, string>; body: string | null },
-  options: { deadline: Deadline; repeatable: boolean },
-) => Promise<Received>;
-
-/** The connections to one service. */
+/** The way to one service: through connections of the package's own, or a `fetch`. */
 export class Transport {
-  readonly #own: Promise<Dispatcher | undefined>;
-  readonly #send: Promise<Send>;
-  #lookups = 0;
+  readonly #own: Promise<Connections | undefined>;
+  #connections: Connections | undefined;
 
   constructor(private readonly settings: ClientSettings) {
-    const { url, timeout, fetch, dispatcher } = settings;
-    const given = fetch ? byFetch(fetch) : dispatcher && byUndici(dispatcher as Dispatcher);
-    const lookup: LookupFunction = (host, options, done) => {
-      this.#lookups++;
-      dns.lookup(host, options, (...found) => {
-        this.#lookups--;
-        done(...found);
-      });
-    };
-    this.#own = given ? Promise.resolve(undefined) : openOwn(url.origin, timeout, lookup);
-    this.#send = this.#own.then(
-      (own) =>
-        given ?? (own ? byUndici(own) : byFetch((target, init) => globalThis.fetch(target, init))),
+    this.#own = settings.fetch ? Promise.resolve(undefined) : Connections.open(settings);
+    // If they cannot be opened, the first request rejects.
+    this.#own.then(
+      (own) => {
+        this.#connections = own;
+      },
+      () => {},
     );
-    // If it cannot be opened, the first request rejects.
-    this.#send.catch(() => {});
   }
 
-  /** Whether a host name is being looked up. That takes one of few threads, which an app can have given other work. */
+  /** Whether a host name is being looked up, for which a request waits. */
   get isLookingUp(): boolean {
-    return this.#lookups > 0;
+    return this.#connections?.isLookingUp === true;
+  }
+
+  async #send(): Promise<Send> {
+    const own = await this.#own;
+    return (
+      own?.send ?? byFetch(this.settings.fetch ?? ((url, init) => globalThis.fetch(url, init)))
+    );
   }
 
   /**
    * Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none, or it is
    * refused (a redirect, too large).
+   * @param onSend - called right before.
    */
-  async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
-    const { method, path, repeatable } = request;
+  async send(
+    request: WireRequest,
+    deadline: Deadline,
+    needsNewConnection: boolean,
+    onSend: () => void,
+  ): Promise<WireResponse> {
+    const { method, path } = request;
     const { query, body = null, contentType } = request.parameters;
     const { url, timeout, maxResponseBytes } = this.settings;
     const name = nameOf(request);
     const target = `${url.basePath}${path}${query ? `?${query}` : ''}`;
     const headers = contentType ? { ...HEADERS, 'content-type': contentType } : HEADERS;
-    let head: Head | undefined;
+    const { signal } = deadline;
+    let head: Incoming | undefined;
     const receive = async (): Promise<WireResponse> => {
-      const send = await this.#send;
+      const send = await this.#send();
       deadline.throwIfAborted();
-      deadline.isSent = true;
-      const options = { deadline, repeatable };
-      const response = await send(url.origin, target, { method, headers, body }, options);
-      head = response;
-      if (head.status >= 300 && head.status < 400) {
-        const advice = 'redirects are never followed; check the URL that was configured';
-        // Also ends its body, which can be endless.
-        deadline.abort(refused(name, `was redirected, and ${advice}`));
-      }
+      onSend();
+      const outgoing = { method, headers, body, signal, needsNewConnection };
+      head = await send(url.origin, target, outgoing);
+      // Also ends its body, which can be endless.
+      if (head.redirect !== undefined) deadline.abort(redirected(name, url.origin, head.redirect));
       deadline.throwIfAborted();
-      const bytes = await readBody(response.body, maxResponseBytes);
-      if (bytes !== undefined) return { ...head, body: bytes };
+      const bytes = await readBody(head.body, maxResponseBytes);
+      const plain = bytes && (await decompress(name, bytes, head.encoding, maxResponseBytes));
+      if (plain !== undefined) return { ...head, body: plain };
       const limit = `${maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`;
       throw refused(name, `the answer is larger than ${limit}`);
     };
@@ -150,90 +127,54 @@ export class Transport {
       if (error instanceof MarketgateError) throw error;
       // The time to connect, which is that of the call, has run out before it could begin.
       const isLate = this.isLookingUp && Object(error).code === 'UND_ERR_CONNECT_TIMEOUT';
-      throw isLate ? notSent(name, timeout) : networkFailure(name, url.origin, error);
+      if (isLate) throw notSent(name, timeout);
+      throw networkFailure(name, url.origin, error, head !== undefined);
     }
   }
 
-  /** Ends the connections. A dispatcher that was passed in stays open. */
+  /**
+   * What answers at a path below the address: a response of any kind, whose body is not read.
+   * @throws {@link NetworkFailure} where nothing does, or the reason of the signal.
+   */
+  async reach(path: string, signal: AbortSignal): Promise<Pick<Incoming, 'status' | 'header'>> {
+    const { url } = this.settings;
+    const outgoing = {
+      method: 'GET',
+      headers: HEADERS,
+      body: null,
+      needsNewConnection: false,
+    } as const;
+    try {
+      const send = await this.#send();
+      return await send(url.origin, `${url.basePath}${path}` || '/', { ...outgoing, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new NetworkFailure(error);
+    }
+  }
+
+  /** Ends the connections. */
   async close(): Promise<void> {
-    await (await this.#own)?.destroy();
+    await (await this.#own)?.close();
   }
 }
 
 const refused = (name: string, problem: string): MarketgateError =>
   new MarketgateError('unexpected_response', `${name}: ${problem}`);
 
-/** Opens what sends the requests where the app has given nothing; `undefined`: the global `fetch` does. */
-async function openOwn(
-  origin: string,
-  timeout: number,
-  lookup: LookupFunction,
-): Promise<Dispatcher | undefined> {
-  // Not with the package, because undici would double the time to import that, and not with the first request,
-  // because the customers of a process that has just started would wait for it.
-  const loaded = await import('undici');
-  // undici is CommonJS, which some bundles have at `default` only.
-  const { EnvHttpProxyAgent, Pool } = loaded.Pool === undefined ? loaded.default : loaded;
-  // Bun replaces undici by classes that cannot dispatch.
-  if (typeof Pool.prototype.dispatch !== 'function') return undefined;
-  // One more for the probe.
-  const options = { connections: MAX_REQUESTS + 1, connect: { timeout, lookup } };
-  // Set where Node.js itself uses the proxies of the environment (NODE_USE_ENV_PROXY, --use-env-proxy).
-  const { proxyEnv } = (globalAgent as { options?: { proxyEnv?: object } }).options ?? {};
-  return proxyEnv === undefined ? new Pool(origin, options) : new EnvHttpProxyAgent(options);
+/** The error of a redirect. It names the origin that it leads to; the rest can contain what was sent. */
+function redirected(name: string, origin: string, location: string): MarketgateError {
+  const to = URL.canParse(location, origin) ? new URL(location, origin).origin : 'null';
+  // Of `data:` and the like.
+  const where = to === 'null' || location === '' ? '' : ` to ${to}`;
+  return refused(
+    name,
+    `was redirected${where}; redirects are never followed, so check the URL that was configured`,
+  );
 }
-
-/** The status where a redirect was followed, or its status is hidden. */
-const REDIRECT = 302;
-
-const NO_RETRIES = { maxRetries: 0, statusCodes: [] };
-
-function byUndici(dispatcher: Dispatcher): Send {
-  return async (origin, path, { method, headers, body }, { deadline: signal, repeatable }) => {
-    const request = {
-      origin,
-      path,
-      method,
-      headers,
-      body,
-      signal,
-      // The deadline of the call is in their place.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      // Of undici's interceptors, where the app has composed them.
-      maxRedirections: 0,
-      retryOptions: repeatable ? undefined : NO_RETRIES,
-    };
-    const response = await dispatcher.request(request);
-    const { history = [] } = Object(response.context) as { history?: readonly unknown[] };
-    return {
-      status: history.length > 0 ? REDIRECT : response.statusCode,
-      retryAfter: first(response.headers['retry-after']),
-      date: first(response.headers.date),
-      body: response.body,
-    };
-  };
-}
-
-const first = (header: string | string[] | undefined): string | undefined =>
-  Array.isArray(header) ? header[0] : header;
-
-const byFetch =
-  (fetch: FetchLike): Send =>
-  async (origin, path, init, { deadline: { signal } }) => {
-    const response = await fetch(`${origin}${path}`, { ...init, signal, redirect: 'manual' });
-    if (response.type === 'error') throw new TypeError('the request failed');
-    const isRedirect = response.redirected || response.type === 'opaqueredirect';
-    return {
-      status: isRedirect ? REDIRECT : response.status,
-      retryAfter: response.headers.get('retry-after') ?? undefined,
-      date: response.headers.get('date') ?? undefined,
-      body: response.body as AsyncIterable<Uint8Array> | null,
-    };
-  };
 
 /** `undefined`: it is larger than `most` bytes. */
-async function readBody(body: Received['body'], most: number): Promise<Buffer | undefined> {
+async function readBody(body: Incoming['body'], most: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
@@ -242,4 +183,39 @@ async function readBody(body: Received['body'], most: number): Promise<Buffer | 
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+const [gunzip, inflate, inflateRaw, brotli] = [
+  promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.gunzip),
+  promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.inflate),
+  promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.inflateRaw),
+  promisify<Buffer, zlib.BrotliOptions, Buffer>(zlib.brotliDecompress),
+];
+
+/**
+ * Decompresses a body, which some servers and proxies compress although it was asked for as it is. `undefined`: it is larger
+ * than `most` bytes.
+ * @throws MarketgateError `unexpected_response` for what cannot be decompressed.
+ */
+async function decompress(name: string, body: Buffer, encoding = '', most: number) {
+  const limit = { maxOutputLength: most };
+  let bytes = body;
+  // The last one was applied last.
+  for (const each of encoding.toLowerCase().split(',').reverse()) {
+    const coding = each.trim();
+    try {
+      if (bytes.length === 0 || coding === '' || coding === 'identity') continue;
+      if (coding === 'gzip' || coding === 'x-gzip') bytes = await gunzip(bytes, limit);
+      else if (coding === 'br') bytes = await brotli(bytes, limit);
+      else if (coding === 'deflate') {
+        // Some servers leave the header of zlib out.
+        bytes = await ((Number(bytes[0]) & 15) === 8 ? inflate : inflateRaw)(bytes, limit);
+      } else throw refused(name, 'the answer has a Content-Encoding that is unknown here');
+    } catch (error) {
+      if (error instanceof MarketgateError) throw error;
+      if (Object(error).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
+      throw refused(name, 'the answer is compressed, and broken or cut');
+    }
+  }
+  return bytes;
 }

@@ -1,13 +1,16 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
-/** A proxy that opens tunnels (CONNECT), and does not end well when nobody asked for one. */
-export async function forwardProxy() {
+/**
+ * A proxy that opens tunnels (CONNECT), and does not end well when nobody asked for one.
+ * @param to - where all of them lead, whatever was asked for.
+ */
+export async function forwardProxy(to?: string) {
   const tunnels: string[] = [];
   const server = createServer();
   server.on('connect', ({ url = '' }, client: Socket) => {
     tunnels.push(url);
-    const { hostname, port } = new URL(`http://${url}`);
+    const { hostname, port } = new URL(to ?? `http://${url}`);
     const upstream = connect(Number(port), hostname, () => {
       client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       upstream.pipe(client).pipe(upstream);

@@ -43,7 +43,7 @@ export class KeyApiService {
   item: object = item;
   /** Goes before everything else, where it returns something. */
   override: ((...given: Parameters<Answerer>) => Reply | undefined) | undefined;
-  readonly dispatcher = new ServiceInMemory((request, n) => this.#hold(this.#reply(request, n)));
+  readonly wire = new ServiceInMemory((request, n) => this.#hold(this.#reply(request, n)));
   readonly #held: (() => void)[] = [];
   readonly #silent: (() => void)[] = [];
   #holds = false;
@@ -56,7 +56,7 @@ export class KeyApiService {
 
   /** How many requests there were, to one path (the validation) or to all. */
   asked(path: string | 'all' = VALIDATION): number {
-    return this.dispatcher.count(path === 'all' ? undefined : path);
+    return this.wire.count(path === 'all' ? undefined : path);
   }
 
   /** Lets time pass, and answers like this from then on. */
@@ -85,7 +85,7 @@ export class KeyApiService {
       apiKey: KEY,
       retries: 0,
       clock: () => this.now,
-      dispatcher: this.dispatcher,
+      fetch: this.wire.fetch,
       ...options,
     });
     onTestFinished(async () => {

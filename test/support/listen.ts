@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import {
   type AddressInfo,
   connect,
@@ -32,7 +32,7 @@ export const listen = async (app: RequestListener): Promise<string> =>
 
 /** Serves over https, by default `{}` for everything. Returns the origin. */
 export async function https(
-  identity: { key: string; cert: string },
+  identity: ServerOptions & { key: string; cert: string },
   app: RequestListener = (_req, res) => res.end('{}'),
 ): Promise<string> {
   const server = createHttpsServer(identity, app);

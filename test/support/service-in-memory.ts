@@ -1,6 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
-import type { EventEmitter } from 'node:events';
-import { Dispatcher } from 'undici';
+import type { FetchLike } from 'marketgate';
 
 export interface WireAnswer {
   readonly status: number;
@@ -27,12 +26,13 @@ export const page = (status = 200, headers = {}): WireAnswer =>
   text('<!DOCTYPE html><html><body>Maintenance</body></html>', status, headers);
 export const reset = (): Error => Object.assign(new Error('cut'), { code: 'ECONNRESET' });
 
-function requestOf({ method, path: target, headers, body: sent }: Dispatcher.RequestOptions) {
-  const [path = '', search] = target.split('?');
-  const query = new URLSearchParams(search);
-  const body = String(sent ?? '');
+type Init = Parameters<FetchLike>[1];
+
+function requestOf(url: string, { method, headers, body: sent }: Init) {
+  const { pathname: path, searchParams: query } = new URL(url);
+  const body = sent ?? '';
   return {
-    ...{ method: method as string, path, query, body, headers: headers as Record<string, string> },
+    ...{ method, path, query, body, headers },
     /** Whether the client took it back. */
     isAborted: false,
     /** A parameter, wherever it was sent. */
@@ -47,18 +47,14 @@ export type ServiceRequest = ReturnType<typeof requestOf>;
 // As undici itself reports requests: the sweep for secrets listens there.
 const created = channel('undici:request:create');
 
-/**
- * The service without a network, as an undici dispatcher. Answers arrive within microtasks, so no test has to wait for
- * them.
- */
-export class ServiceInMemory extends Dispatcher {
+/** The service without a network, as a `fetch`. Answers arrive within microtasks, so no test has to wait for them. */
+export class ServiceInMemory {
   readonly requests: ServiceRequest[] = [];
   readonly #answer: Answerer;
   readonly #isSwept: boolean;
 
   /** @param isSwept whether the sweep for secrets hears of the requests, as it does of undici's own. */
   constructor(answer: Answerer, { isSwept = true } = {}) {
-    super();
     this.#answer = answer;
     this.#isSwept = isSwept;
   }
@@ -68,28 +64,30 @@ export class ServiceInMemory extends Dispatcher {
     return this.requests.filter((request) => path === undefined || request.path === path).length;
   }
 
-  override async request(options: Dispatcher.RequestOptions): Promise<never> {
-    const request = requestOf(options);
+  readonly fetch: FetchLike = async (url, init) => {
+    const request = requestOf(url, init);
     if (this.#isSwept && created.hasSubscribers) {
-      created.publish({ request: { path: options.path, body: Buffer.from(request.body) } });
+      const path = url.replace(/^https?:\/\/[^/]+/, '');
+      created.publish({ request: { path, body: Buffer.from(request.body) } });
     }
-    const signal = options.signal as EventEmitter & { readonly reason: unknown };
+    const { signal } = init;
     let onAbort = (): void => {};
     const aborted = new Promise<never>((_resolve, reject) => {
       onAbort = () => {
         request.isAborted = true;
         reject(signal.reason);
       };
-      signal.once('abort', onAbort);
+      signal.addEventListener('abort', onAbort);
     });
     const reply = this.#answer(request, this.requests.push(request) - 1);
     const answer = await Promise.race([reply, aborted]);
-    signal.off('abort', onAbort);
+    signal.removeEventListener('abort', onAbort);
     if (answer instanceof Error) throw answer;
-    const { status: statusCode, headers, bytes, cuts = [] } = answer;
+    const { status, headers, bytes, cuts = [] } = answer;
     const at = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
     const edges = [0, ...at, bytes.length];
     const body = edges.slice(1).map((edge, i) => bytes.subarray(edges[i], edge));
-    return { statusCode, headers, body } as never;
-  }
+    const get = (name: string): string | null => [headers[name] ?? []].flat().join(', ') || null;
+    return { status, type: 'basic', redirected: false, url, headers: { get }, body };
+  };
 }

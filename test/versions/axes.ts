@@ -135,7 +135,7 @@ msw 2, option fetch            | ../guide/msw.js                  | msw@^2
 msw 3, option fetch            | ../guide/msw.js                  | msw@^3 | 20: it needs Node 22
 nock 14, option fetch          | ../guide/nock.js                 | nock@^14
 nock 15, option fetch          | ../guide/nock.js                 | nock@^15 | 20: it needs Node 22
-HTTP_PROXY, by Node            | proxy.mjs`),
+HTTP_PROXY                     | proxy.mjs`),
   },
   recorders: {
     title: 'No secret in traces and logs, with the recipes of the guide',
@@ -148,7 +148,7 @@ Sentry 11                      | observed-sentry.mjs              | @sentry/node
 OpenTelemetry, undici and http | observed-otel.mjs                | ${OTEL}`),
   },
   dispatcher: {
-    title: 'Through undici: a dispatcher of 7, fetch of others, mocks among them',
+    title: 'Through the fetch of undici, with a dispatcher, mocks among them',
     apps: apps(`
 undici 6                       | dispatcher.mjs                   | undici@^6
 undici 7                       | dispatcher.mjs                   | undici@^7

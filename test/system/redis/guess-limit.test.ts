@@ -29,7 +29,7 @@ class Process {
   constructor(client: Opened['client'], prefix: string, options: Partial<KeyApiOptions> = {}) {
     const guessLimit = new RedisGuessLimit({ client, prefix, limit: 4 });
     const baseUrl = 'https://market.example';
-    const given = { baseUrl, apiKey: KEY, dispatcher: service(), guessLimit, ...options };
+    const given = { baseUrl, apiKey: KEY, fetch: service().fetch, guessLimit, ...options };
     this.#keyApi = new KeyApi({ retries: 0, ...given });
     onTestFinished(() => this.#keyApi.close());
   }

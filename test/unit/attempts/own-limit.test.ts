@@ -37,9 +37,9 @@ describe("an app's own GuessLimit", () => {
 
   it('counts two services, and two accounts, by scopes that contain no key', async () => {
     const guessLimit = limitOf(100);
-    const dispatcher = new ServiceInMemory(() => json(refusal('Invalid purchase code'), 404));
+    const { fetch } = new ServiceInMemory(() => json(refusal('Invalid purchase code'), 404));
     const scopeOf = async (baseUrl: string, apiKey: string) => {
-      const keyApi = new KeyApi({ baseUrl, apiKey, dispatcher, guessLimit });
+      const keyApi = new KeyApi({ baseUrl, apiKey, fetch, guessLimit });
       onTestFinished(() => keyApi.close());
       await keyApi.validatePurchase('wrong-code', { client: 'anna' }).catch(() => {});
       return guessLimit.reserve.mock.lastCall?.[1];
@@ -62,7 +62,7 @@ describe("an app's own GuessLimit", () => {
       authUrl: north,
       appId: '7',
       appSecret: 's',
-      dispatcher,
+      fetch,
       guessLimit,
     });
     onTestFinished(() => loginApi.close());

@@ -52,7 +52,7 @@ describe('concurrent identical lookups', () => {
       keyApi.validatePurchase(CODE, { signal }).catch((error: Error) => error.message),
     );
     await settle();
-    const [request] = service.dispatcher.requests;
+    const [request] = service.wire.requests;
     one.abort(new Error('left first'));
     await settle();
     expect(request?.isAborted).toBe(false);
@@ -71,7 +71,7 @@ describe('concurrent identical lookups', () => {
     const [asked] = await begun(rejection(keyApi.validatePurchase(OTHER)));
     await keyApi.close();
     expect((await asked).message).toContain('this client was closed');
-    const aborted = service.dispatcher.requests.map(({ isAborted }) => isAborted);
+    const aborted = service.wire.requests.map(({ isAborted }) => isAborted);
     expect(aborted).toEqual([false, true, true]);
   });
 
@@ -83,7 +83,7 @@ describe('concurrent identical lookups', () => {
       expect(await keyApi.validatePurchase(code)).toEqual(purchase);
     }
     await settle();
-    const sent = service.dispatcher.requests.map(({ parameter }) => parameter('purchase_code'));
+    const sent = service.wire.requests.map(({ parameter }) => parameter('purchase_code'));
     expect(sent).toEqual([CODE, CODE]);
     await service.release();
   });

@@ -46,8 +46,20 @@ describe("onUnknown: 'allow'", () => {
 
   it('lets no code in that the service does not know, although the account cannot be asked about', async () => {
     const keyApi = serviceWithoutAccount();
-    expect((await visit(keyApi, guess(0))).error).toMatchObject({ code: 'service_unavailable' });
+    const { error } = await visit(keyApi, guess(0));
+    expect(error).toMatchObject({
+      code: 'unexpected_response',
+      cause: { code: 'service_unavailable' },
+    });
     for (let n = 1; n < 12; n++) expect((await visit(keyApi, guess(n))).error).toBeDefined();
+  });
+
+  it('lets no made-up code in where the service answers in another way, although account/details fails', async () => {
+    for (const answer of [json(refusal('Geçersiz kod')), page(403), page(200)]) {
+      const service = new KeyApiService();
+      service.override = ({ path }) => (path === VALIDATION ? answer : page(500));
+      expect((await visit(service.client(), guess(0))).error).toBeDefined();
+    }
   });
 
   it('lets no made-up code in where the service limits all requests, for however long', async () => {

@@ -122,7 +122,7 @@ describe('marketgate doctor', () => {
     const url = await https({ key: pem, cert: pem }, () => asked++);
     const { found, said } = await diagnose({ ...environment, MARKETPLACE_BASE_URL: url });
     expect(found).toMatchObject({ 'key API': 'wrong', api_key: 'skipped' });
-    expect(said['key API']).toContain('its certificate is self-signed; NODE_EXTRA_CA_CERTS');
+    expect(said['key API']).toContain('the certificate is self-signed; NODE_EXTRA_CA_CERTS');
     expect(asked).toBe(0);
   });
 });

@@ -90,7 +90,7 @@ describe('the api_key', () => {
     await keyApi.getAccount();
     key = 'second-key';
     await keyApi.validatePurchase(CODE);
-    const keys = service.dispatcher.requests.map((request) => request.parameter('api_key'));
+    const keys = service.wire.requests.map((request) => request.parameter('api_key'));
     expect(keys).toEqual(['first-key', 'second-key']);
   });
 
@@ -129,7 +129,7 @@ it.each([
   const odd = 'x&y=z+"%-&api_key=b';
   const { service, keyApi } = keyApiOn({}, { validationEncoding, apiKey: 'a.b-c_1' });
   await keyApi.validatePurchase(odd);
-  const [request] = service.dispatcher.requests;
+  const [request] = service.wire.requests;
   const sent = {
     form: () => Object.fromEntries(new URLSearchParams(request?.body)),
     json: () => JSON.parse(request?.body ?? ''),
@@ -167,7 +167,8 @@ describe('a call', () => {
     const [call] = await begun(rejection(keyApi.validatePurchase(CODE)));
     const asked = service.asked('all');
     await keyApi.close();
-    expect((await call).message).toContain('this client was closed');
+    const { message, cause } = await call;
+    expect(`${message} ${cause}`).toContain('this client was closed');
     expect(service.asked('all')).toBe(asked);
     expect(vi.getTimerCount()).toBe(0);
   });

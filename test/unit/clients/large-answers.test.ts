@@ -32,5 +32,6 @@ it.each<[string, object, (keyApi: KeyApi) => Promise<unknown>]>([
     await call(keyApi).catch(() => undefined);
     multiples.push((performance.now() - parsed) / (parsed - begun));
   }
-  expect(Math.min(...multiples)).toBeLessThan(15);
+  // A busy machine doubles it; what grows by the square is in the thousands.
+  expect(Math.min(...multiples)).toBeLessThan(50);
 }, 60_000);

@@ -15,7 +15,7 @@ export function serving(answer: Answerer, options: Partial<LoginApiOptions> = {}
     appId: 'app 7&x',
     appSecret: SECRET,
     retries: 0,
-    dispatcher: service,
+    fetch: service.fetch,
     ...options,
   });
   onTestFinished(() => loginApi.close());

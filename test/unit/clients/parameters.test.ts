@@ -13,7 +13,7 @@ describe('an item id', () => {
   ])('%j is requested as %s', async (id, sent) => {
     const { service, keyApi } = keyApiOn();
     expect((await keyApi.getItem(id, { fresh: true }))?.id).toBe(Number(sent));
-    expect(service.dispatcher.requests[0]?.query.get('item_id')).toBe(sent);
+    expect(service.wire.requests[0]?.query.get('item_id')).toBe(sent);
   });
 
   it.each<unknown>([
@@ -51,7 +51,7 @@ describe('a purchase code', () => {
   async function requested(given: string, options?: Partial<KeyApiOptions>) {
     const { service, keyApi } = keyApiOn({}, options);
     const found = await keyApi.validatePurchase(given);
-    const sent = service.dispatcher.requests[0]?.parameter('purchase_code');
+    const sent = service.wire.requests[0]?.parameter('purchase_code');
     expect(found?.purchase_code).toBe(sent);
     return sent;
   }

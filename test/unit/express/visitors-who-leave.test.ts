@@ -14,7 +14,7 @@ describe.each(expressVersions)('a visitor who leaves, on %s', (_name, express) =
   /** A shop in front of a service in memory that says nothing yet, and visitors who can hang up. */
   async function openShop(options: RequirePurchaseOptions = {}, limit = 10) {
     const service = new KeyApiService();
-    const { requests } = service.dispatcher;
+    const { requests } = service.wire;
     const keyApi = service.client({ guessLimit: { limit } });
     // The check of the api_key is remembered.
     await keyApi.getAccount();

@@ -136,9 +136,9 @@ class Fleet {
     const keyApi = new KeyApi({
       ...{ baseUrl: 'https://market.example', apiKey: KEY, retries: 0, timeout: MINUTE },
       clock: () => this.now + (SKEWS[n] as number),
-      dispatcher: new ServiceInMemory((request) =>
+      fetch: new ServiceInMemory((request) =>
         this.reply(this.processes[n] as Process, request.parameter('purchase_code')),
-      ),
+      ).fetch,
       // A large one takes long to make.
       cache: { shared: link, max: 20, maxInvalid: 20 },
     });

@@ -1,6 +1,5 @@
-import { isMarketgateError, KeyApi, LoginApi, MarketgateError } from 'marketgate';
+import { isMarketgateError, KeyApi, LoginApi, type MarketgateError } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { isOutage } from '../../../src/http/http-client.js';
 import { ACCOUNT, VALIDATION } from '../../support/key-api-service.js';
 import type { ServiceRequest } from '../../support/service-in-memory.js';
 import { KEY } from '../../support/wire.js';
@@ -9,6 +8,7 @@ import { SimulatedTime } from './simulation/simulated-time.js';
 
 const FINE: Behaviour = { answer: 'positive', after: 20 };
 const FAILED: Behaviour = { answer: '500', after: 20 };
+const DOWN: Behaviour = { answer: '503', after: 20 };
 const CUT: Behaviour = { answer: 'reset', after: 5 };
 const SILENT: Behaviour = { answer: 'hang', after: 0 };
 const BUSY: Behaviour = { answer: '429', after: 20 };
@@ -20,7 +20,7 @@ const time = new SimulatedTime();
 /** Both clients, of a service that behaves by the request. */
 function open(behave: (request: ServiceRequest) => Behaviour, options: object = {}) {
   const service = new SimulatedService(behave);
-  const common = { clock: time.now, dispatcher: service, ...options };
+  const common = { clock: time.now, fetch: service.fetch, ...options };
   const url = 'https://simulated.test';
   const keyApi = new KeyApi({ baseUrl: url, apiKey: KEY, cache: false, ...common });
   const loginApi = new LoginApi({ authUrl: url, appId: 'app', appSecret: 'secret', ...common });
@@ -38,7 +38,7 @@ async function ending(call: Promise<unknown>) {
 }
 
 const isBad = (request: ServiceRequest) => request.parameter('purchase_code') === 'bad-code';
-const outage = (error: unknown) => time.until(isOutage(error));
+const isDown = (keyApi: KeyApi) => time.until(keyApi.isDown());
 
 describe('a visitor whose code makes the service fail', () => {
   it.each([
@@ -74,7 +74,8 @@ describe('a visitor whose code makes the service fail', () => {
     const calls = Array.from({ length: 200 }, () => keyApi.validatePurchase('bad-code'));
     const ends = Promise.allSettled(calls);
     // The account is asked for at once, although no other request gets a turn.
-    expect(await outage((await failed).error)).toBe(false);
+    await failed;
+    expect(await isDown(keyApi)).toBe(false);
     await time.until(ends);
     expect((await ending(keyApi.validatePurchase('customer'))).value).toBeTruthy();
   });
@@ -161,7 +162,7 @@ describe.each([
   });
 });
 
-it.each([CUT, FAILED])('a short outage costs no call: $answer', async (failing) => {
+it.each([CUT, DOWN])('a short outage costs no call: $answer', async (failing) => {
   let now: Behaviour = failing;
   const { service, keyApi } = open(() => now);
   const ends = await visits(keyApi, 100);
@@ -199,18 +200,18 @@ describe('an outage, however long, is over 2 s after it ends', () => {
     }
     now = end;
     await time.pass(2000);
-    return call;
+    return { keyApi, call };
   }
 
   it('for all calls', async () => {
-    const call = await callAfterIt(FINE);
+    const { call } = await callAfterIt(FINE);
     expect((await call()).value).toBeTruthy();
   });
 
   it('with a 429, after which the service is only left alone for as long as it asked', async () => {
-    const call = await callAfterIt({ answer: '429', after: 5, retryAfter: 1 });
+    const { keyApi, call } = await callAfterIt({ answer: '429', after: 5, retryAfter: 1 });
     const { error } = await call();
-    expect([error?.retryAfter, await outage(error)]).toEqual([1, false]);
+    expect([error?.retryAfter, await isDown(keyApi)]).toEqual([1, false]);
     await time.pass(1000);
     expect((await call()).error?.message).toContain('HTTP 429');
   });
@@ -230,12 +231,11 @@ describe('an outage', () => {
     ['the code fails, and account/details is a 429', FAILED, BUSY, false],
     ['the code fails, and account/details refuses the key', FAILED, REFUSED, false],
     ['the code gets a 429', BUSY, FAILED, false],
-    ['the code gets a page', PAGE, FAILED, false],
   ])('where %s', async (_name, code, account, expected) => {
     const { keyApi } = open(({ path }) => (path === VALIDATION ? code : account));
     const { error } = await ending(keyApi.validatePurchase('some-code'));
     expect(isMarketgateError(error)).toBe(true);
-    const { value, took } = await ending(isOutage(error));
+    const { value, took } = await ending(keyApi.isDown());
     expect(value).toBe(expected);
     expect(took).toBeLessThanOrEqual(3000);
   });
@@ -245,8 +245,8 @@ describe('an outage', () => {
       retries: 0,
     });
     const codes = ['code-0', 'code-1', 'code-2', 'code-3'];
-    const errors = await Promise.all(codes.map((code) => ending(keyApi.validatePurchase(code))));
-    const all = () => time.until(Promise.all(errors.map(({ error }) => isOutage(error))));
+    await Promise.all(codes.map((code) => ending(keyApi.validatePurchase(code))));
+    const all = () => time.until(Promise.all(codes.map(() => keyApi.isDown())));
     expect(await all()).toEqual([true, true, true, true]);
     await all();
     expect(service.count(ACCOUNT)).toBe(1);
@@ -255,25 +255,26 @@ describe('an outage', () => {
     expect(service.count(ACCOUNT)).toBe(2);
   });
 
-  it('is no other error: of a closed gate, an app, a caller who left, a client that was closed', async () => {
-    let behaviour = FAILED;
-    const busy = open(() => behaviour, { retries: 0 }).keyApi;
-    for (let n = 0; n < 5; n++) await ending(busy.getAccount());
-    behaviour = BUSY;
+  it('is none that is over by the time of the question, also where it was up when asked before', async () => {
+    let now: Behaviour = FINE;
+    const { service, keyApi } = open(() => now);
+    expect(await isDown(keyApi)).toBe(false);
+    now = SILENT;
+    expect(await isDown(keyApi)).toBe(true);
+    now = FINE;
     await time.pass(5000);
-    await ending(busy.getAccount());
-    const { keyApi } = open(() => FAILED);
+    expect(await isDown(keyApi)).toBe(false);
+    expect(service.count(ACCOUNT)).toBe(3);
+  });
+
+  it('is none while the gate is closed, nor for a client that was closed', async () => {
+    const busy = open(() => BUSY, { retries: 0 }).keyApi;
+    await ending(busy.validatePurchase('code'));
+    expect(await isDown(busy)).toBe(false);
+    const { service, keyApi } = open(() => FAILED);
     await keyApi.close();
-    const signal = AbortSignal.abort(new MarketgateError('service_unavailable', 'left'));
-    const calls = [
-      () => busy.getAccount(),
-      () => keyApi.validatePurchase('code'),
-      () => keyApi.getAccount({ signal }),
-    ];
-    for (const call of calls) expect(await outage((await ending(call())).error)).toBe(false);
-    for (const error of [new MarketgateError('service_unavailable', 'x'), undefined, 'x']) {
-      expect(await outage(error)).toBe(false);
-    }
+    expect(await isDown(keyApi)).toBe(false);
+    expect(service.count()).toBe(0);
   });
 });
 
@@ -296,21 +297,21 @@ describe('logging in', () => {
     }
   });
 
-  it('has a separate breaker, which opens when the login page fails too', async () => {
+  it('has a separate breaker, which opens when get_user_info without a token fails too', async () => {
     const { service, loginApi, keyApi } = open(({ path }) =>
-      path === '/api/oauth' || path === '/api/authorize' ? FAILED : FINE,
+      path === '/api/get_user_info' || path === '/api/authorize' ? FAILED : FINE,
     );
     for (let n = 0; n < 5; n++) await ending(loginApi.exchange(`auth-key-${n}`));
     const { error } = await ending(loginApi.exchange('auth-key'));
     expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 2 });
     expect(service.count('/api/authorize')).toBe(5);
-    expect(service.requests.at(-1)).toMatchObject({ method: 'GET', path: '/api/oauth' });
-    expect([...(service.requests.at(-1)?.query ?? [])]).toEqual([['app_id', 'app']]);
+    expect(service.requests.at(-1)).toMatchObject({ method: 'GET', path: '/api/get_user_info' });
+    expect([...(service.requests.at(-1)?.query ?? [])]).toEqual([]);
     expect((await ending(keyApi.getAccount())).value).toBeTruthy();
   });
 });
 
-it.each([FAILED, CUT, SILENT, PAGE, BUSY])(
+it.each([FAILED, DOWN, CUT, SILENT, PAGE, BUSY])(
   'a call tries a read retries + 1 times, and an exchange once, ends within its timeout, and nothing goes on after it: $answer',
   async (behaviour) => {
     for (const [retries, timeout] of [
@@ -319,10 +320,13 @@ it.each([FAILED, CUT, SILENT, PAGE, BUSY])(
       [9, 2000],
     ] as const) {
       const { service, keyApi, loginApi } = open(
-        ({ path }) => (path === ACCOUNT || path === '/api/oauth' ? FINE : behaviour),
+        ({ path, query }) =>
+          path === ACCOUNT || (path === '/api/get_user_info' && query.size === 0)
+            ? FINE
+            : behaviour,
         { retries, timeout },
       );
-      const isRepeated = behaviour === FAILED || behaviour === CUT;
+      const isRepeated = behaviour === DOWN || behaviour === CUT || behaviour === SILENT;
       for (const [path, call, most] of [
         [VALIDATION, () => keyApi.validatePurchase('some-code'), retries + 1],
         ['/api/authorize', () => loginApi.exchange('an-auth-key'), 1],
@@ -331,8 +335,12 @@ it.each([FAILED, CUT, SILENT, PAGE, BUSY])(
         const { error, took } = await ending(call());
         expect(isMarketgateError(error)).toBe(true);
         expect(took).toBeLessThanOrEqual(timeout);
-        expect(service.count(path)).toBeLessThanOrEqual(most);
-        if (isRepeated && retries < 9) expect(service.count(path)).toBe(most);
+        // The neutral question has no parameters.
+        const sent = service.requests.filter(
+          ({ path: to, query, body }) => to === path && `${query}${body}` !== '',
+        ).length;
+        expect(sent).toBeLessThanOrEqual(most);
+        if (isRepeated && retries < 9) expect(sent).toBe(most);
       }
       const before = service.count();
       await time.pass(120_000);

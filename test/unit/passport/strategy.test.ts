@@ -207,12 +207,18 @@ describe('failed logins count for the guess limit of their client', () => {
         ? json({ access_token: key })
         : json({ error: true, message: 'x' });
     };
-    const dispatcher = new ServiceInMemory(answer);
+    const service = new ServiceInMemory(answer);
     const authUrl = 'https://market.example';
     const app = { appId: 'app-7', appSecret: 's'.repeat(32) };
-    const loginApi = new LoginApi({ authUrl, ...app, dispatcher, clock: () => 0, ...options });
+    const loginApi = new LoginApi({
+      authUrl,
+      ...app,
+      fetch: service.fetch,
+      clock: () => 0,
+      ...options,
+    });
     onTestFinished(() => loginApi.close());
-    return { loginApi, exchanged: () => dispatcher.count('/api/authorize') };
+    return { loginApi, exchanged: () => service.count('/api/authorize') };
   }
   const tooMany = [
     'error',

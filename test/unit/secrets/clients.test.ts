@@ -12,12 +12,12 @@ const anything: Answerer = () => json({});
 
 const keyApiOn = (says = anything, options: object = {}): KeyApi =>
   new KeyApi({
-    ...{ baseUrl: BASE, apiKey, dispatcher: serviceOf(says), retries: 0, cache: false },
+    ...{ baseUrl: BASE, apiKey, fetch: serviceOf(says).fetch, retries: 0, cache: false },
     ...options,
   });
 const loginApiOn = (says = anything, options: object = {}): LoginApi =>
   new LoginApi({
-    ...{ authUrl: BASE, appId: 'app-7', appSecret, dispatcher: serviceOf(says), retries: 0 },
+    ...{ authUrl: BASE, appId: 'app-7', appSecret, fetch: serviceOf(says).fetch, retries: 0 },
     ...options,
   });
 

@@ -67,7 +67,7 @@ export const GUIDE_CHECKS: Checks = {
   'examples/guides/behind-a-proxy.md: outgoing.js': {
     async prepare() {
       const proxy = await forwardProxy();
-      return { env: { HTTPS_PROXY: proxy.url }, args: [], end: proxy.close };
+      return { env: { MARKETPLACE_PROXY: proxy.url }, args: [], end: proxy.close };
     },
     async check(running) {
       expect(await running.printed()).toBe('asked through the proxy: northlight\n');

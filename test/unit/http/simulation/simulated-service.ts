@@ -13,8 +13,8 @@ import { CODE, refusal } from '../../../support/wire.js';
 
 /** How the service behaves towards one request. */
 export interface Behaviour {
-  /** `500` is a page; `reset` a cut connection; `hang` no answer; `page` an HTML page with 200. */
-  readonly answer: 'positive' | 'negative' | '500' | 'reset' | 'hang' | 'page' | '429';
+  /** `500` and `503` are pages; `reset` a cut connection; `hang` no answer; `page` an HTML page with 200. */
+  readonly answer: 'positive' | 'negative' | '500' | '503' | 'reset' | 'hang' | 'page' | '429';
   /** Milliseconds until that. */
   readonly after: number;
   /** Seconds, for `429`. */
@@ -42,7 +42,7 @@ function replyTo(
   { answer, retryAfter = 30 }: Behaviour,
 ): WireAnswer | Error {
   if (answer === 'reset') return reset();
-  if (answer === '500') return page(500);
+  if (answer === '500' || answer === '503') return page(Number(answer));
   if (answer === '429') return page(429, { 'retry-after': String(retryAfter) });
   const key = Object.values(KEY_ENDPOINTS).find((each) => each.path === path);
   const login = Object.values(LOGIN_ENDPOINTS).find((each) => each.path === path);

@@ -1,0 +1,229 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import net from 'node:net';
+import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expectError, rejection, throwing } from '../../support/errors.js';
+import { forwardProxy } from '../../support/forward-proxy.js';
+import { https, portOf, refusing } from '../../support/listen.js';
+import { type Answerer, json, startUpstream } from '../../support/upstream.js';
+import { account, CODE, KEY, purchase, success, userInfo } from '../../support/wire.js';
+
+function keyApiOf(baseUrl: string, options: object = {}): KeyApi {
+  const keyApi = new KeyApi({ baseUrl, apiKey: KEY, retries: 0, cache: false, ...options });
+  onTestFinished(() => keyApi.close());
+  return keyApi;
+}
+
+const answered: Answerer = ({ path }, res) => {
+  if (path === '/api/authorize') json(res, { access_token: 'token' });
+  else if (path === '/api/get_user_info') json(res, { user_info: userInfo });
+  else if (path === '/api/purchases/validation') json(res, success({ data: { purchase } }));
+  else json(res, success({ data: account }));
+};
+
+/** The ports that requests came from: one each connection. */
+const portsOf = ({ requests }: { requests: readonly { port: number | undefined }[] }) =>
+  requests.map(({ port }) => port);
+
+describe("the package's own connections", () => {
+  it('are used again while they are fresh', async () => {
+    const upstream = await startUpstream(answered);
+    const keyApi = keyApiOf(upstream.url);
+    for (let n = 0; n < 9; n++) await keyApi.getAccount();
+    // A second one, where the first is not free yet at once.
+    expect(new Set(portsOf(upstream)).size).toBeLessThanOrEqual(2);
+  });
+
+  // Some hosts freeze the one clock with the process, and none the other.
+  it.each<['date' | 'time']>([['date'], ['time']])(
+    'are not used again after four seconds, also where no timer ran because the process was frozen: %s',
+    async (clock) => {
+      const upstream = await startUpstream(answered);
+      const keyApi = keyApiOf(upstream.url);
+      await keyApi.getAccount();
+      const now = clock === 'date' ? Date.now : performance.now.bind(performance);
+      vi.spyOn(clock === 'date' ? Date : performance, 'now').mockImplementation(() => now() + 4000);
+      await keyApi.getAccount();
+      expect(new Set(portsOf(upstream)).size).toBe(2);
+    },
+  );
+
+  it('are closed when they are idle, whatever the service advertises', async () => {
+    const closed = vi.fn();
+    const upstream = await startUpstream((request, res) => {
+      res.socket?.once('close', closed);
+      res.setHeader('keep-alive', 'timeout=600');
+      answered(request, res, 0);
+    });
+    await keyApiOf(upstream.url).getAccount();
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), { timeout: 40_000 });
+  });
+
+  it('are new for the exchange of an auth_key, and for the question that decides about an outage', async () => {
+    const upstream = await startUpstream(answered);
+    const app = { authUrl: upstream.url, appId: 'app', appSecret: 'secret' };
+    const loginApi = new LoginApi(app);
+    const keyApi = keyApiOf(upstream.url);
+    onTestFinished(() => loginApi.close());
+    await loginApi.getUser('token');
+    await loginApi.exchange('auth-key');
+    await loginApi.getUser('token');
+    await keyApi.getAccount();
+    expect(await keyApi.isDown()).toBe(false);
+    await keyApi.getAccount();
+    const [user, exchange, again, read, question, later] = portsOf(upstream);
+    expect([again, later]).toEqual([user, read]);
+    expect(new Set([user, exchange, read, question]).size).toBe(4);
+  });
+
+  it('give each address of a host 2.5 s to connect', async () => {
+    const upstream = await startUpstream(answered);
+    const connect = vi.spyOn(net, 'connect');
+    await keyApiOf(upstream.url).getAccount();
+    const expected = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 2500 };
+    expect(connect.mock.calls[0]?.[0]).toMatchObject(expected);
+  });
+
+  it('take a head of 60 kB', async () => {
+    const upstream = await startUpstream((request, res) => {
+      res.setHeader('content-security-policy', 'x'.repeat(60_000));
+      answered(request, res, 0);
+    });
+    expect((await keyApiOf(upstream.url).getAccount()).username).toBe('adanorth');
+  });
+});
+
+describe('a request that hangs', () => {
+  const hanging = (count: number) =>
+    startUpstream((request, res, n) => (n < count ? undefined : answered(request, res, n)));
+
+  it('leaves half of the time for a retry', async () => {
+    const upstream = await hanging(2);
+    const keyApi = keyApiOf(upstream.url, { retries: 2, timeout: 2000 });
+    expect((await keyApi.validatePurchase(CODE))?.purchase_code).toBe(CODE);
+    expect(upstream.requests).toHaveLength(3);
+  });
+
+  it('has all of the time where none can follow', async () => {
+    const upstream = await hanging(9);
+    const call = keyApiOf(upstream.url, { timeout: 100 }).validatePurchase(CODE);
+    await expectError(call, 'service_unavailable', 'no answer within 100 ms');
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('a proxy of the environment', () => {
+  const far = 'http://market.example';
+  const through = (name: string, url: string, noProxy = '') => {
+    for (const each of ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'NO_PROXY']) {
+      vi.stubEnv(each, undefined);
+    }
+    vi.stubEnv(name, url);
+    vi.stubEnv('no_proxy', noProxy);
+  };
+  const ask = (url = far) => keyApiOf(url, { allowInsecure: true }).getAccount();
+
+  it.each(['http_proxy', 'HTTP_PROXY'])('is used: %s', async (name) => {
+    const upstream = await startUpstream(answered);
+    const proxy = await forwardProxy(upstream.url);
+    onTestFinished(proxy.close);
+    through(name, proxy.url);
+    expect((await ask()).username).toBe('adanorth');
+    expect(proxy.tunnels).toEqual(['market.example:80']);
+    // Never for loopback.
+    await ask(upstream.url);
+    expect(proxy.tunnels).toHaveLength(1);
+    through(name, proxy.url, 'market.example');
+    await rejection(ask());
+    expect(proxy.tunnels).toHaveLength(1);
+  });
+
+  const refusingProxy = async (status: number) => {
+    const server = createServer().on('connect', (_req, socket) =>
+      socket.end(`HTTP/1.1 ${status} x\r\ncontent-length: 0\r\n\r\n`),
+    );
+    return `http://127.0.0.1:${await portOf(server)}`;
+  };
+
+  it.each<[string, () => string | Promise<string>, RegExp]>([
+    ['that wants a password', () => refusingProxy(407), /user name and a password \(HTTP 407\)/],
+    ['that refuses the host', () => refusingProxy(403), /proxy refuses to connect \(PROXY_403\)/],
+    [
+      'that is not there',
+      refusing,
+      /proxy of HTTPS_PROXY or HTTP_PROXY cannot be reached: the con/,
+    ],
+    ['whose URL lacks http://', () => 'me:secret@proxy.example:3128', /is no http URL/],
+    ['that is no URL', () => 'secret', /is no http URL/],
+  ])('%s is named as such', async (_how, url, says) => {
+    through('http_proxy', await url());
+    const error = await rejection(ask());
+    expect(error.code).toBe('service_unavailable');
+    expect(error.message).toMatch(says);
+    expect(error.message).not.toContain('secret');
+  });
+
+  it('that cannot be read opens no door, because that says nothing about the service', async () => {
+    through('http_proxy', 'secret');
+    expect(await keyApiOf(far, { allowInsecure: true }).isDown()).toBe(false);
+  });
+});
+
+describe('a certificate', () => {
+  const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
+  const leaf = read('./leaf.pem');
+  const identity = { key: leaf, cert: leaf };
+
+  it.each<[string, Parameters<typeof https>[0], RegExp]>([
+    ['without its chain', identity, /chain is incomplete.*NODE_EXTRA_CA_CERTS/],
+    [
+      "of a company's own authority",
+      { key: leaf, cert: leaf + read('./authority.pem') },
+      /an authority that is unknown here, such as that of a company.*NODE_EXTRA_CA_CERTS/,
+    ],
+    [
+      'behind a TLS that is too old',
+      { ...identity, minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' },
+      /versions of TLS that are too old/,
+    ],
+  ])('%s is named as such', async (_how, server, says) => {
+    await expectError(keyApiOf(await https(server)).getAccount(), 'service_unavailable', says);
+  });
+
+  it.each([
+    ['CERT_HAS_EXPIRED', 'has expired'],
+    ['CERT_NOT_YET_VALID', 'is not valid yet'],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'is of an authority that is unknown here'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'is self-signed'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'is for another host'],
+    ['CERT_REVOKED', 'cannot be verified'],
+  ])('that fails with %s is described', async (code, says) => {
+    const fetch = throwing(new TypeError('fetch failed', { cause: { code } }));
+    const call = keyApiOf('https://market.example', { fetch }).getAccount();
+    await expectError(call, 'service_unavailable', `the certificate ${says}`);
+  });
+});
+
+describe('a fetch that throws at HTTP 404', () => {
+  const throwingAt404 = (isRead: boolean): ClientOptions['fetch'] => {
+    return async (url, init) => {
+      const response = await fetch(url, init);
+      if (response.ok) return response;
+      if (isRead) await response.text();
+      throw Object.assign(new Error('HTTP 404'), { response });
+    };
+  };
+  const refusal = (res: ServerResponse) =>
+    json(res, { status: 'error', msg: 'Invalid purchase code' }, 404);
+
+  it('has its response read from the error', async () => {
+    const upstream = await startUpstream((request, res) =>
+      request.path.endsWith('validation') ? refusal(res) : answered(request, res, 0),
+    );
+    const keyApi = keyApiOf(upstream.url, { fetch: throwingAt404(false) });
+    expect(await keyApi.validatePurchase(CODE)).toBeNull();
+    const other = keyApiOf(upstream.url, { fetch: throwingAt404(true) });
+    await expectError(other.validatePurchase(CODE), 'service_unavailable');
+  });
+});
