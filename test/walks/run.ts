@@ -124,4 +124,5 @@ inspector.disconnect();
 server.close();
 await Promise.all([keyApi.close(), sharing?.close(), loginApi.close(), sandbox.close()]);
 client?.destroy();
+subscriber?.destroy();
 await redis?.stop();
