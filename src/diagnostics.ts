@@ -111,7 +111,7 @@ export interface DriftMessage {
 export interface StoreDriftMessage extends Omit<DriftMessage, 'kind'> {
   /**
    * `unreadable`: an entry is invalid, was tampered with, or cannot be decrypted; it counts as absent.
-   * `not-counted`: Redis could not count a failed attempt, so each process counts separately.
+   * `not-counted`: a shared guess limit could not count a failed attempt, so each process counts separately.
    */
   readonly kind: 'unreadable' | 'not-counted';
 }
@@ -157,7 +157,7 @@ export const WARNINGS = {
   MARKETGATE_NO_SESSION:
     'the purchase code is looked for in req.session, but there is none; put the session middleware before the guard',
   MARKETGATE_GUESSES_NOT_SHARED:
-    'Redis could not count failed attempts, so each process counts for itself; look at the connection, and whether this Redis user may run scripts (EVAL)',
+    'the limit that processes share could not count a failed attempt, so each process counts for itself; look at what it counts in: the connection, and with Redis whether this user may run scripts (EVAL)',
   MARKETGATE_REDIS_REFUSES:
     'Redis answers, and refuses what a store asks of it; look at the permissions of this Redis user, its memory and whether it is a replica',
   MARKETGATE_NO_INVALIDATIONS:

@@ -165,8 +165,10 @@ function reportFailure(shared: GuessLimit, error: unknown): void {
     path: 'count',
     expected: 'a limit that answers; in Redis, one that can write and run scripts (EVAL)',
   });
-  const isOurs = isMarketgateError(error) || error instanceof NoAnswer;
-  warnOnce('MARKETGATE_GUESSES_NOT_SHARED', isOurs ? `: ${error.message.split(';')[0]}` : '');
+  let why = '';
+  if (error instanceof NoAnswer) why = `: guessLimit.reserve ${error.message}`;
+  else if (isMarketgateError(error)) why = `: ${error.message.split(';')[0]}`;
+  warnOnce('MARKETGATE_GUESSES_NOT_SHARED', why);
 }
 
 /** Codes of errors that are answers about what the client sent, and of those that can be. */
