@@ -57,9 +57,18 @@ export class MarketgateError extends Error {
     this.statusCode = status;
     this.expose = expose;
     this.help = help;
-    if (retryAfter !== undefined) withRetryAfter(this, retryAfter);
+    if (retryAfter !== undefined) this.retryAfter = retryAfter;
     if (detail !== undefined) Object.defineProperty(this, 'detail', { value: detail });
-    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  get [BRAND](): true {
+    return true;
+  }
+
+  /** What Express's own error handler sends along. */
+  get headers(): { readonly 'Retry-After': string } | undefined {
+    const { retryAfter } = this;
+    return retryAfter === undefined ? undefined : { 'Retry-After': String(Math.ceil(retryAfter)) };
   }
 
   /** The error for logs that serialise to JSON. Leaves out the cause, which `inspect` shows. */
@@ -71,9 +80,6 @@ export class MarketgateError extends Error {
 
 /** Adds to an error when to try again, in seconds. */
 export function withRetryAfter(error: MarketgateError, retryAfter: number): MarketgateError {
-  // Express's default error handler sends these headers.
-  const headers = { 'Retry-After': String(Math.ceil(retryAfter)) };
-  Object.defineProperty(error, 'headers', { value: headers, configurable: true });
   return Object.assign(error, { retryAfter });
 }
 

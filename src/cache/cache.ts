@@ -122,7 +122,9 @@ export interface CacheParts<T> {
   /** Makes of an answer what callers share. */
   readonly freeze: (value: T) => T;
   /** Throws where a request would not be sent, so that such a refusal costs no lookup. */
-  readonly check: (client: AppId) => void;
+  readonly check: () => void;
+  /** The same for a client that may not ask. */
+  readonly checkClient?: (client: AppId) => void;
   /** Whether nobody is counted for a request. Then one that has failed is not made again at once. */
   readonly isUncounted?: boolean;
   readonly orders: Orders;
@@ -204,11 +206,9 @@ export class Cache<T extends object> {
   async upToDate(key: string, signal: AbortSignal): Promise<Positive<T> | undefined> {
     const known = this.withinTtl(key);
     if (known !== undefined || this.#currentNegative(key, key)) return known;
-    const cause = { isFresh: false, isRefresh: false, client: undefined };
     try {
-      const joined = this.#joinable(key);
-      if (!joined) this.#check(cause);
-      const answer = await (joined ?? this.#start(key, key, cause)).join(signal);
+      const lookup = this.#joinable(key) ?? this.#start(key, key, this.#causeOf(false, {}));
+      const answer = await lookup.join(signal);
       return answer.value === null ? undefined : (answer as Positive<T>);
     } catch {
       return undefined;
@@ -254,9 +254,7 @@ export class Cache<T extends object> {
       // A caller that passes `fresh` must not get an answer that was requested earlier.
       const joined = isFresh ? undefined : this.#joinable(spelling);
       try {
-        const client = joined ? undefined : options.client;
-        const cause = { isFresh, isRefresh: false, client };
-        if (!joined) this.#check(cause);
+        const { cause } = joined ?? { cause: this.#causeOf(isFresh, options) };
         signal ??= options.signal;
         if (signal !== undefined) checkSignal(signal);
         return (await (joined ?? this.#start(spelling, key, cause)).join(signal)).value;
@@ -308,13 +306,18 @@ export class Cache<T extends object> {
     return this.parts.orders.isInvalid(lookup.subject, lookup.order) ? undefined : lookup;
   }
 
-  /** Throws where it is known already that a lookup would not ask the service. */
-  #check({ isFresh, client }: Cause): void {
-    const { check, clock, sharedTier } = this.parts;
+  /** Why a lookup begins. Throws where it is known already that it would not ask the service. */
+  #causeOf(isFresh: boolean, options: VisitorCallOptions): Cause {
+    const { check, checkClient, clock, sharedTier } = this.parts;
     const failure = this.#failure;
     if (failure && !isFresh && clock() - failure.at < PAUSE) throw failure.error;
     // The shared cache can have the answer.
-    if (sharedTier === undefined || sharedTier.isResting) check(client);
+    const isAlone = sharedTier === undefined || sharedTier.isResting;
+    if (isAlone) check();
+    // Read once, and not where the service is asked nothing: a guard works it out.
+    const { client } = options;
+    if (isAlone) checkClient?.(client);
+    return { isFresh, isRefresh: false, client };
   }
 
   #start(spelling: string, key: string, cause: Cause): Lookup<T> {

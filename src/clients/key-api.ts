@@ -392,8 +392,7 @@ export class KeyApi {
       items: cacheOf(itemsAll, { isUncounted: true }),
       item: cacheOf(itemsItem, { request: (key, options) => this.#askForItem(key, options) }),
       purchase: cacheOf(purchasesValidation, {
-        check: (client) => {
-          this.#http.check(nameOf(purchasesValidation));
+        checkClient: (client) => {
           const counted = idText('KeyApi', 'client', client);
           const refusal = counted === undefined ? undefined : this.#attempts?.refusalOf(counted);
           if (refusal) throw refusal;

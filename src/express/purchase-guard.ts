@@ -93,9 +93,9 @@ export function requirePurchase(
       return;
     }
     const isRefusal = result.verdict !== 'unknown' || reason.code === 'too_many_attempts';
-    if (onDenied === undefined || !isRefusal) throw reason;
     refuseWith(res, reason);
-    await onDenied(reason, req, res, next);
+    if (onDenied === undefined || !isRefusal) next(reason);
+    else await onDenied(reason, req, res, next);
   });
 }
 
