@@ -89,6 +89,19 @@ describe.each(expressVersions)('the guess limit on %s', (_version, express) => {
     for (let n = 10; n < 14; n++) expect(await ask(guess(n), '10.0.0.4')).toBe(403);
   });
 
+  it('asks the app once for each request who is counted, and not where the service is left alone', async () => {
+    let count = 0;
+    const client = () => `visitor ${++count}`;
+    const { ask, sandbox } = await open({}, { client });
+    expect(await ask(guess(0))).toBe(403);
+    expect(count).toBe(1);
+    sandbox.faults.rateLimit = 1;
+    expect(await ask(guess(1))).toBe(503);
+    expect(count).toBe(2);
+    expect(await ask(guess(2))).toBe(503);
+    expect(count).toBe(2);
+  });
+
   it('is a 500 where the app names a client that is no id', async () => {
     const { ask } = await open({}, { client: () => 2 ** 60 });
     expect(await ask(guess(0))).toBe(500);
