@@ -39,7 +39,9 @@ const app = createApp({
   ...{ keyApi, loginApi, production },
   mediaOrigin: new URL(baseUrl).origin,
   // In the sandbox, purchases are made on its console.
-  buyUrl: ({ id }) => env.ITEM_URL?.replace('{id}', String(id)) ?? `${baseUrl}/sandbox/console`,
+  buyUrl: ({ id }) =>
+    env.ITEM_URL?.replace('{id}', String(id)) ??
+    `${baseUrl}/sandbox/console?item=${id}#add-purchase`,
   sessionSecret: env.SESSION_SECRET ?? randomBytes(32).toString('hex'),
   // The path without the query, which can contain an auth_key.
   onError: (error, req) =>

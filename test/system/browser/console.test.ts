@@ -193,6 +193,15 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     expect(running.sandbox.faults.errorRate).toBe(0);
   });
 
+  it('sells the item that a shop\'s "Buy" leads to', async () => {
+    const running = await start();
+    const { page } = await open(running);
+    await page.goto('/sandbox/console?item=1049#add-purchase');
+    await page.getByRole('button', { name: 'Add a purchase' }).click();
+    await card(page, 'Purchases').getByText('Slow Water 1049, Regular').nth(1).waitFor();
+    expect(running.sandbox.data.purchases.at(-1)).toMatchObject({ item_id: 1049, kind: 'added' });
+  });
+
   it('can be used with the keyboard alone', async () => {
     const running = await start();
     const { page } = await open(running);

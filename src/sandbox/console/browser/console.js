@@ -92,6 +92,15 @@ async function keepLive() {
 }
 void keepLive();
 
+// --- Buy ---
+
+/** Where a shop's "Buy" leads, with the item to sell: /sandbox/console?item=1042#add-purchase */
+if (location.hash === '#add-purchase') {
+  const [select] = all(byId('add-purchase'), 'select');
+  select.value = new URLSearchParams(location.search).get('item') ?? select.value;
+  Object.assign(byId('add-purchase'), { open: true });
+}
+
 // --- Copy, change, switch ---
 
 document.addEventListener('click', async ({ target }) => {
