@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { LRUCache } from 'lru-cache';
 import { Attempt, type Attempts, attemptsOption } from '../attempts/attempts.js';
 import {
   type Answer,
@@ -45,6 +47,9 @@ import {
 
 /** The secret api_key, or a function that returns the current one, so that it can be rotated. */
 export type ApiKeyOption = string | (() => string | Promise<string>);
+
+/** How many items have one object for all purchases of them. */
+const MAX_SHARED_ITEMS = 1000;
 
 const ENCODINGS = ['form', 'json', 'query'] as const;
 /** How parameters are sent. The specification does not show it; deployments accept all three. */
@@ -110,6 +115,8 @@ export class KeyApi {
   readonly #service: string;
   /** Milliseconds of one call. */
   readonly #timeout: number;
+  /** The item of the purchase that was cached last, by id. */
+  readonly #sold = new LRUCache<number, Item>({ max: MAX_SHARED_ITEMS });
   /** The items of the list that was last looked into, by id. */
   #index: { readonly list: ItemList; readonly byId: ReadonlyMap<number, Item> } | undefined;
 
@@ -392,6 +399,7 @@ export class KeyApi {
       items: cacheOf(itemsAll, { isUncounted: true }),
       item: cacheOf(itemsItem, { request: (key, options) => this.#askForItem(key, options) }),
       purchase: cacheOf(purchasesValidation, {
+        freeze: (purchase) => this.#freezePurchase(purchase),
         checkClient: (client) => {
           const counted = idText('KeyApi', 'client', client);
           const refusal = counted === undefined ? undefined : this.#attempts?.refusalOf(counted);
@@ -399,6 +407,15 @@ export class KeyApi {
         },
       }),
     };
+  }
+
+  /** Purchases of equal items share the item, because its description can be long. */
+  #freezePurchase(purchase: Purchase): Purchase {
+    const { item } = purchase;
+    const sold = this.#sold.get(item.id);
+    if (sold !== undefined && isDeepStrictEqual(sold, item)) purchase.item = sold;
+    else this.#sold.set(item.id, item);
+    return deepFreeze(purchase);
   }
 
   /** An item by the list; `undefined`: that does not say. A list past its `ttl` says only what it has. */

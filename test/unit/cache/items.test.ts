@@ -1,3 +1,4 @@
+import type { KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
@@ -9,8 +10,8 @@ import {
   settle,
 } from '../../support/key-api-service.js';
 import { page } from '../../support/service-in-memory.js';
-import { item } from '../../support/wire.js';
-import { alone, HOUR, MINUTE } from './support.js';
+import { guess, item } from '../../support/wire.js';
+import { alone, fleet, HOUR, MINUTE } from './support.js';
 
 // "`listItems` also answers `getItem` while fresh … `getItem` of an id that is not in a list within its `ttl` is `null`
 // without a call (an empty list says nothing about one item). The first unknown `getItem`, and the refresh of an item, ask
@@ -158,5 +159,31 @@ describe('an item of a cached list in an outage', () => {
     service.says = 'outage';
     await expectError(keyApi.getItem(1043), 'service_unavailable');
     expect((await keyApi.getItem(1042))?.id).toBe(1042);
+  });
+});
+
+describe('the item inside purchases', () => {
+  const itemsOf = (keyApi: KeyApi, ...codes: string[]) =>
+    Promise.all(codes.map(async (code) => (await keyApi.validatePurchase(code))?.item));
+
+  it('is one object where it is equal, also in answers of other processes', async () => {
+    const { join } = fleet();
+    const one = join();
+    const [first, second] = await itemsOf(one, guess(1), guess(2));
+    expect(second).toBe(first);
+    const other = join();
+    const [third, fourth] = await itemsOf(other, guess(1), guess(3));
+    expect(fourth).toBe(third);
+    expect(third).toEqual(item);
+  });
+
+  it('is another object where the service describes it in other words', async () => {
+    const { service, keyApi } = alone();
+    const [old] = await itemsOf(keyApi, guess(1));
+    service.item = { ...item, description: 'New words.' };
+    const [renewed, again] = await itemsOf(keyApi, guess(2), guess(3));
+    expect(renewed).toMatchObject({ description: 'New words.' });
+    expect(again).toBe(renewed);
+    expect(await itemsOf(keyApi, guess(1))).toEqual([old]);
   });
 });
