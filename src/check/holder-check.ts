@@ -1,5 +1,6 @@
 import type { MarketgateError } from '../errors.js';
-import { isPurchaseCode, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
+import type { Purchase } from '../model/purchase.js';
+import { isMasked, type PurchaseCode, readPurchaseCode } from '../model/purchase-code.js';
 import { type AppId, idText, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
 import { type CheckResult, deny, refuse } from './decision.js';
@@ -39,7 +40,7 @@ const HELD = 'held by another account; log in with that one, or let the site rel
 export function makeHolderCheck<Req>(
   owner: string,
   option: HolderOptions<HolderId | HolderIdOf<Req>> | undefined,
-): (result: CheckResult, code: string, req: Req) => Promise<CheckResult> {
+): (result: CheckResult, code: PurchaseCode, req: Req) => Promise<CheckResult> {
   const what = '{ store, id, max }; leave it out for no such condition';
   const shaped = shapedOption<NonNullable<typeof option>>(owner, 'holder', option, [], what);
   const given = knownOptions(`${owner}: holder`, shaped, ['store', 'id', 'max']);
@@ -77,9 +78,8 @@ export function makeHolderCheck<Req>(
  * The code that is held: as the service names it, because it can accept several spellings. A masked one, as in
  * `****-1c2d`, names none. In lower case, because a service can ignore that.
  */
-function nameOf({ purchase_code: named }: Purchase, sent: string): string {
-  // The mask is looked for first: normalized, "…" becomes "...".
-  const isNamed = typeof named === 'string' && !/[*…]/.test(named);
-  const code = isNamed ? normalizePurchaseCode(named) : '';
-  return (isPurchaseCode(code) ? code : sent).toLowerCase();
+function nameOf({ purchase_code: named }: Purchase, sent: PurchaseCode): string {
+  // A wrapper of a KeyApi can give a purchase that was never read.
+  const isNamed = typeof named === 'string' && !isMasked(named);
+  return ((isNamed && readPurchaseCode(named)) || sent).toLowerCase();
 }

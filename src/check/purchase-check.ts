@@ -4,13 +4,8 @@ import { checkSignal } from '../deadline.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 import { isAboutService, redact } from '../http/failure.js';
 import { parseTimestamp } from '../model/fields.js';
-import {
-  isBlank,
-  isPurchaseCode,
-  isSupportUnreadable,
-  normalizePurchaseCode,
-  type Purchase,
-} from '../model/purchase.js';
+import { isSupportUnreadable, type Purchase } from '../model/purchase.js';
+import { isBlank, type PurchaseCode, readPurchaseCode } from '../model/purchase-code.js';
 import {
   type AppId,
   flagOption,
@@ -193,7 +188,7 @@ export class PurchaseCheck<Req> {
     const items = typeof item === 'function' ? [await item(req)].flat() : this.#items;
     if (items && !areIds(items)) return deny('item_id_invalid', NO_ITEM_ID);
 
-    const code = this.#read(given);
+    const code = readPurchaseCode(given, this.keyApi.codePattern);
     if (code === undefined) return deny('purchase_code_invalid', MALFORMED);
 
     const { purchase, unknown } = await this.#ask(code, visit);
@@ -213,16 +208,8 @@ export class PurchaseCheck<Req> {
     return this.#hold ? this.#hold(valid, code, req) : valid;
   }
 
-  /** The code; `undefined`: it cannot be one. */
-  #read(given: unknown): string | undefined {
-    if (typeof given !== 'string') return undefined;
-    // Most codes are normalised already.
-    const code = isPurchaseCode(given) ? given : normalizePurchaseCode(given);
-    return isPurchaseCode(code, this.keyApi.codePattern) ? code : undefined;
-  }
-
   /** Asks the cache or the service. */
-  async #ask(code: string, visit: Visit<Req>): Promise<Answer> {
+  async #ask(code: PurchaseCode, visit: Visit<Req>): Promise<Answer> {
     const { owner, options } = this;
     const { fresh } = options;
     const isFresh = typeof fresh === 'function' ? await fresh(visit.req) : fresh;
@@ -288,7 +275,7 @@ function makeConditionCheck<Req>(
   return (
     purchase: Purchase,
     items: readonly number[] | undefined,
-    code: string,
+    code: PurchaseCode,
   ): CheckResult | undefined => {
     if (items !== undefined && !items.includes(purchase.item.id)) {
       const why = 'for another item; send the code of this one';

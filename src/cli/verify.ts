@@ -2,7 +2,8 @@ import { styleText } from 'node:util';
 import { isSupported } from '../check/purchase-check.js';
 import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
-import { isPurchaseCode, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
+import type { Purchase } from '../model/purchase.js';
+import { readPurchaseCode } from '../model/purchase-code.js';
 import { CommandError, type Io, printable, printableJson, table } from './io.js';
 import { inVariables, required, type Settings } from './settings.js';
 
@@ -19,10 +20,10 @@ export async function verify(
 ): Promise<number> {
   const { allowInsecure, timeout } = settings;
   const { baseUrl, apiKey } = required(settings, 'baseUrl', 'apiKey');
-  const code = normalizePurchaseCode(given === '-' ? await io.read() : given);
-  if (!isPurchaseCode(code)) {
+  const code = readPurchaseCode(given === '-' ? await io.read() : given);
+  if (code === undefined) {
     throw new CommandError(
-      'verify: this cannot be a purchase code: a code has 4 to 128 letters, digits and signs, and no blanks',
+      'verify: this cannot be a purchase code: a code has 4 to 128 letters of A to Z, digits and signs',
     );
   }
   const keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false });

@@ -24,7 +24,8 @@ import { encode, nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, type OnDrift } from '../model/fields.js';
 import { type Item, type ItemList, itemId } from '../model/item.js';
-import { isPurchaseCode, type Purchase, requiredCode, shownPurchase } from '../model/purchase.js';
+import { type Purchase, shownPurchase } from '../model/purchase.js';
+import { readPurchaseCode, requireText } from '../model/purchase-code.js';
 import {
   checkedFor,
   choiceOption,
@@ -48,6 +49,8 @@ import {
 /** The secret api_key, or a function that returns the current one, so that it can be rotated. */
 export type ApiKeyOption = string | (() => string | Promise<string>);
 
+/** A code, in an error. */
+const PARAMETER = 'KeyApi: purchase_code';
 /** How many items have one object for all purchases of them. */
 const MAX_SHARED_ITEMS = 1000;
 
@@ -205,15 +208,16 @@ export class KeyApi {
    * The purchase of a code (purchases/validation), or `null` when the service says that the code is
    * invalid. Refunded purchases and codes of other authors are invalid too. A text that cannot be a code
    * ({@link KeyApiOptions.codePattern}) is invalid without a request.
-   * @param code as the customer gave it: surrounding blanks, full-width letters and invisible characters are fine.
+   * @param code as the customer gave it: blanks, line breaks, invisible characters, full-width letters and the dashes of word
+   * processors are fine.
    * @throws TypeError when the code is blank or not a string. MarketgateError `too_many_attempts`, where `client` has asked
    * about too many wrong codes.
    */
   async validatePurchase(code: string, options: VisitorCallOptions = {}): Promise<Purchase | null> {
-    const plain = plainCode(code);
-    if (!isPurchaseCode(plain, this.codePattern)) return null;
-    const purchase = await this.#get(purchasesValidation, plain, options);
-    return purchase && shownPurchase(purchase);
+    requireText(PARAMETER, code);
+    const read = readPurchaseCode(code, this.codePattern);
+    const purchase = read && (await this.#get(purchasesValidation, read, options));
+    return purchase ? shownPurchase(purchase) : null;
   }
 
   /**
@@ -223,8 +227,7 @@ export class KeyApi {
    * the service all the same, and keeps trying to publish the invalidation.
    */
   async invalidate(code?: string): Promise<void> {
-    const plain = code === undefined ? undefined : plainCode(code);
-    const subject = plain === undefined ? ALL : this.#caches?.purchase.subject(plain);
+    const subject = code === undefined ? ALL : this.#subjectOf(code);
     if (subject === undefined) return;
     if (this.#sharedTier) await this.#sharedTier.invalidate(subject);
     else this.#orders.invalidate(subject);
@@ -246,6 +249,13 @@ export class KeyApi {
   async close(): Promise<void> {
     this.#sharedTier?.close();
     await this.#http.close();
+  }
+
+  /** `undefined`: nothing can be cached about that. */
+  #subjectOf(code: unknown): string | undefined {
+    requireText(PARAMETER, code);
+    const read = readPurchaseCode(code);
+    return read && this.#caches?.purchase.subject(read);
   }
 
   #get<T extends object>(endpoint: Endpoint<T>, value: string, options: VisitorCallOptions) {
@@ -441,8 +451,6 @@ export class KeyApi {
     return item ?? (list.isWhole && list.items.length > 0 ? null : undefined);
   }
 }
-
-const plainCode = (code: unknown): string => requiredCode('KeyApi: purchase_code', code);
 
 /** Checks the option once; the function that it returns checks each key. */
 function apiKeySource(option: unknown): () => string | Promise<string> {

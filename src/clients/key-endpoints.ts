@@ -12,6 +12,7 @@ import { type Account, accountRecord } from '../model/account.js';
 import { isObject, type OnDrift, type Parsed, parse } from '../model/fields.js';
 import { type Item, type ItemList, itemRecord, readItems } from '../model/item.js';
 import { type Purchase, readPurchase } from '../model/purchase.js';
+import { isMasked, readPurchaseCode } from '../model/purchase-code.js';
 
 /** One endpoint of the key API (specification: "Endpoints" and "Errors"). */
 export interface Endpoint<T> {
@@ -69,9 +70,8 @@ export const purchasesValidation: Endpoint<Purchase> = {
   negativeMsg: 'Invalid purchase code',
   // Some deployments answer with the purchase under `item`.
   payload: payloadAt(['data.purchase', 'item'], readPurchase),
-  // A masked code, as in `****-1c2d`, cannot be compared.
-  isAbout: ({ purchase_code: code }, requested) =>
-    /[*\u2026]/.test(code) || code.trim().toLowerCase() === requested.toLowerCase(),
+  isAbout: ({ purchase_code: named }, requested) =>
+    isMasked(named) || readPurchaseCode(named)?.toLowerCase() === requested.toLowerCase(),
 };
 
 /** Reads the first of these places in a body that holds an object. */

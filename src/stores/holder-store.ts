@@ -1,6 +1,6 @@
 import { NoAnswer } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
-import { requiredCode } from '../model/purchase.js';
+import { readPurchaseCode, requireText } from '../model/purchase-code.js';
 import { countOption, knownOptions, shapedOption } from '../options.js';
 import { callStore } from './store-guard.js';
 
@@ -65,8 +65,10 @@ export function guardHolderStore(owner: string, value: unknown) {
  * @param owner - the store and its method, as in "MemoryHolderStore.take".
  * @throws TypeError without a code.
  */
-export const heldCode = (owner: string, code: unknown): string =>
-  requiredCode(`${owner}: "code"`, code).toLowerCase();
+export function heldCode(owner: string, code: unknown): string {
+  requireText(`${owner}: "code"`, code);
+  return (readPurchaseCode(code) ?? code).toLowerCase();
+}
 
 /** An id as every database keeps it: UTF-8 has no halves of surrogate pairs. */
 const asStored = (holder: string): string => Buffer.from(holder).toString();

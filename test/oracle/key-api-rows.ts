@@ -18,6 +18,8 @@ export const SPELLINGS: readonly (readonly [sent: unknown, asked: string, isAbou
   [CODE.toUpperCase(), CODE, true],
   [CODE, CODE.toUpperCase(), true],
   [` ${CODE}\n`, CODE, true],
+  [CODE.replaceAll('-', '\u2011'), CODE, true],
+  [`${CODE.slice(0, 9)}\u200b ${CODE.slice(9)}\ufe0f`, CODE, true],
   ['4f0c1d9e-****-****-****-************', CODE, true],
   ['********', CODE, true],
   ['4f0c1d9e\u2026', CODE, true],

@@ -74,7 +74,9 @@ describe("onUnknown: 'allow'", () => {
     expect(error).toBeUndefined();
     // What is for the operator is not in the JSON of an app.
     expect(JSON.parse(JSON.stringify(found))).toEqual({ verdict: 'unknown' });
-    expect((await visit(keyApi, 'no code')).error).toMatchObject({ code: 'purchase_code_invalid' });
+    expect((await visit(keyApi, 'kein gültiger Code')).error).toMatchObject({
+      code: 'purchase_code_invalid',
+    });
   });
 });
 

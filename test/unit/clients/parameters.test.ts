@@ -65,7 +65,7 @@ describe('a purchase code', () => {
 
   it.each([
     ...['abc', '\u200babc', 'a'.repeat(129), 'a'.repeat(513), ' '.repeat(513)],
-    ...['1234 5678', '1234\u00a05678', '1234\t5678', '1234\u007f5678', '1234\u00005678'],
+    ...['1234\u007f5678', '1234\u00005678', '1234\u28005678', '1234\u2e3a5678', ' \n12 3 '],
     ...['1234\u00e95678', '1234\ud83d\ude005678', '1234\u04305678'],
     // Longer than 512 characters, before it is trimmed or normalised.
     `${CODE}${'\u200b'.repeat(513 - CODE.length)}`,
@@ -77,6 +77,9 @@ describe('a purchase code', () => {
   it.each([
     ['\u00ad1234\u200b\u200d5678\ufeff', '12345678'],
     ['\t 1234-5678 \n', '1234-5678'],
+    ['1234 5678', '12345678'],
+    ['1234-\r\n5678', '1234-5678'],
+    ['1234\t\u00a0\u2009\u0085\u2028\u3000-5678', '1234-5678'],
     ['\uff11\uff12\uff13\uff14', '1234'],
     ['\ufb01-12345678', 'fi-12345678'],
     [`${' '.repeat(384)}${'a'.repeat(128)}`, 'a'.repeat(128)],
@@ -84,12 +87,50 @@ describe('a purchase code', () => {
     expect(await requested(pasted)).toBe(code);
   });
 
-  it.each([undefined, null, 7, '', '  ', '\u200b'])('%j is none: TypeError', async (code) => {
-    const keyApi = new KeyApi({ baseUrl: 'https://market.example', apiKey: KEY });
-    const call = keyApi.validatePurchase(code as string);
-    await expect(call).rejects.toThrow(TypeError);
-    await expect(call).rejects.toThrow('KeyApi: purchase_code must be');
+  it.each([
+    ...[0x34f, 0x61c, 0x115f, 0x17b4, 0x180b, 0x180e, 0x200d, 0x202e, 0x2060, 0x2065, 0x3164],
+    ...[0xfe0f, 0xfeff, 0xffa0, 0xfff0, 0x1bca0, 0xe0001, 0xe0100, 0xe0fff],
+  ])('is requested without U+%x, which Unicode calls ignorable, wherever it is', async (point) => {
+    const [a, b, c] = [CODE.slice(0, 8), CODE.slice(8, 20), CODE.slice(20)];
+    const ignored = String.fromCodePoint(point);
+    expect(await requested([ignored, a, b, c, ignored].join(ignored))).toBe(CODE);
   });
+
+  it.each([
+    ...[
+      '\u2010',
+      '\u2011',
+      '\u2012',
+      '\u2013',
+      '\u2014',
+      '\u2015',
+      '\u2212',
+      '\uff0d',
+      '\ufe63',
+      '\u207b',
+    ],
+  ])('is requested with "-" for %j', async (dash) => {
+    expect(await requested(CODE.replaceAll('-', dash))).toBe(CODE);
+  });
+
+  it('is forgotten in the spelling in which it is pasted', async () => {
+    const { service, keyApi } = keyApiOn();
+    await keyApi.validatePurchase(CODE);
+    await keyApi.invalidate(` ${CODE.replaceAll('-', '\u2013\n')}\u034f`);
+    await keyApi.invalidate('x'.repeat(600));
+    await keyApi.validatePurchase(CODE);
+    expect(service.asked()).toBe(2);
+  });
+
+  it.each([undefined, null, 7, '', '  ', '\u200b', '\u3164\u034f\u0085'])(
+    '%j is none: TypeError',
+    async (code) => {
+      const keyApi = new KeyApi({ baseUrl: 'https://market.example', apiKey: KEY });
+      const call = keyApi.validatePurchase(code as string);
+      await expect(call).rejects.toThrow(TypeError);
+      await expect(call).rejects.toThrow('KeyApi: purchase_code must be');
+    },
+  );
 
   it.each<[RegExp, string, boolean]>([
     [/^MK-\d{4}$/, 'MK-1234', true],

@@ -9,7 +9,12 @@ describe('MemoryHolderStore', () => {
   it('knows a code in every spelling', async () => {
     const store = new MemoryHolderStore();
     await store.take(CODE, 'anna', 1);
-    const spellings = [CODE.toUpperCase(), ` \u200b${CODE}\n`, CODE.replace('-', '\uff0d')];
+    const spellings = [
+      CODE.toUpperCase(),
+      ` \u200b${CODE}\n`,
+      CODE.replace('-', '\uff0d'),
+      CODE.replaceAll('-', '\u2013 \u034f'),
+    ];
     for (const code of spellings) {
       expect(await store.take(code, 'bert', 1)).toBe(false);
       expect(await store.holders(code)).toEqual(['anna']);
