@@ -39,11 +39,17 @@ export type FetchLike = (
 
 /** Options of both clients, {@link KeyApi} and {@link LoginApi}. */
 export interface ClientOptions {
-  /** Milliseconds for one call, with its retries and waits. Default 10,000. */
+  /**
+   * Milliseconds for one call, with its retries and waits. A request takes at most half of the time that is left, if a retry
+   * can follow. Default 10,000.
+   */
   timeout?: number | undefined;
   /** The largest response body in bytes; a larger one is refused. Default 16 MiB. */
   maxResponseBytes?: number | undefined;
-  /** How often a failed request is sent again. Default 2. The exchange of an auth_key, which works once, never is. */
+  /**
+   * How often a request is sent again after what says nothing about its input: no connection, no answer in time, HTTP 502,
+   * 503 or 504. Default 2. The exchange of an auth_key, which works once, never is.
+   */
   retries?: number | undefined;
   /** Allows plain http to a host that is not loopback; secrets then travel in clear text. Default false. */
   allowInsecure?: boolean | undefined;

@@ -22,9 +22,9 @@ const MINUTE = 60_000;
  */
 export type ServiceState = 'up' | 'down' | 'unclear';
 
-/** A neutral question, and when it was asked. */
+/** A neutral question, and when it was answered; before that, when it was asked. */
 interface Question {
-  readonly at: number;
+  at: number;
   readonly state: Promise<ServiceState>;
 }
 
@@ -90,8 +90,12 @@ export class Health {
   }
 
   #askAgain(): Promise<ServiceState> {
-    this.#question = { at: this.clock(), state: this.ask() };
-    return this.#question.state;
+    const question: Question = { at: this.clock(), state: this.ask() };
+    this.#question = question;
+    void question.state.then(() => {
+      question.at = this.clock();
+    });
+    return question.state;
   }
 
   /** @throws MarketgateError `service_unavailable` with `retryAfter`, where a call would not be let through. */

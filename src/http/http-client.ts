@@ -7,7 +7,7 @@ import type { ClientSettings } from './client-options.js';
 import { isAboutService, notSent } from './failure.js';
 import { backoffOf, Health, type ServiceState } from './health.js';
 import { isTransient, type JsonResponse, parseJson } from './response.js';
-import { nameOf, Transport, type WireRequest } from './transport.js';
+import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
 import { Turns } from './turns.js';
 
 export interface HttpRequest<T> extends WireRequest {
@@ -49,15 +49,19 @@ const REPEATED = [502, 503, 504];
 /** Milliseconds before the first retry, and the most before a later one. */
 const FIRST_WAIT = 100;
 const MAX_WAIT = 2000;
-/** The most milliseconds that the neutral question takes. */
-const NEUTRAL_TIMEOUT = 3000;
+/** The most milliseconds that the neutral question takes: also where the first address of the host leads nowhere. */
+const NEUTRAL_TIMEOUT = 5000;
 /** Milliseconds that an input rests for which the service asked to be left alone; and the most such inputs. */
 const INPUT_REST = 10_000;
 const MAX_RESTING = 1000;
 
 /**
- * HTTP for both clients. A call goes this way: {@link within} limits its time, {@link send} sends its requests, with
+ * HTTP for both clients. {@link HttpClient.within} limits the time of a call, {@link HttpClient.send} sends its requests, with
  * retries, and {@link Health} decides what a failure means for the other calls.
+ *
+ * An answer goes this way: a connection or a `fetch` (connections.ts); bytes, within the limit and decompressed
+ * (transport.ts); text by its charset, then JSON (response.ts); what the endpoint says, by the body first (`parse`, in
+ * clients/); the fields of the documented shape (model/).
  */
 export class HttpClient {
   readonly #transport: Transport;
@@ -146,10 +150,8 @@ export class HttpClient {
       // Where the caller has left, nothing is known about the service.
       if (!isMarketgateError(error) || deadline.isAbortedByCaller || this.#isClosed) throw error;
       if (backoff !== undefined) {
-        throw await this.#backOff(request, withRetryAfter(error, backoff), backoff, {
-          deadline,
-          attempt,
-        });
+        await this.#backOff(request, withRetryAfter(error, backoff), backoff, deadline, attempt);
+        throw error;
       }
       if (error.code !== 'service_unavailable') {
         health.succeeded();
@@ -193,24 +195,23 @@ export class HttpClient {
   /**
    * The service asks to be left alone. If it does not answer the neutral question either, that holds for all calls. Else
    * it has only refused this input, which rests for a while, and counts as a failed attempt.
-   * @returns the error of the call.
    */
   async #backOff(
     request: HttpRequest<unknown>,
     error: MarketgateError,
     seconds: number,
-    { deadline, attempt }: { deadline: Deadline; attempt: Attempt | undefined },
-  ): Promise<unknown> {
+    deadline: Deadline,
+    attempt: Attempt | undefined,
+  ): Promise<void> {
     if (request.isNeutral) {
       this.#health.closeGate(seconds);
-      return error;
+      return;
     }
     const isForAll = await deadline.race(this.#health.isToBeLeftAlone(seconds)).catch(() => true);
-    if (isForAll) return error;
+    if (isForAll) return;
     if (attempt) attempt.isRefused = true;
     const until = this.settings.timer() + INPUT_REST;
     this.#resting.set(inputOf(request), { error, until });
-    return error;
   }
 
   #throwIfResting(request: WireRequest): void {
@@ -240,39 +241,38 @@ export class HttpClient {
     return isSent && isFailure && backoff === undefined && !this.#isClosed ? 'down' : 'unclear';
   }
 
-  /** Sends the request once. A request but the last has half of the time that is left, so that a retry can follow a hang. */
+  /** Sends the request once. All but the last have half of the time that is left, so that a retry can follow a hang. */
   async #sendOnce<T>(request: HttpRequest<T>, sending: Sending): Promise<Outcome<T>> {
     const { n, isLast, needsNewConnection, deadline, onSend } = sending;
     const name = nameOf(request);
     const time = isLast ? Number.POSITIVE_INFINITY : deadline.remaining / 2;
     const part = new Deadline(time, () => this.#exceeded(name, time, deadline), deadline);
     const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
-    let outcome: Outcome<T> | undefined;
-    try {
-      const { status, header, body } = await this.#transport.send(
-        request,
-        part,
-        needsNewConnection,
-        () => {
-          deadline.isSent = true;
-          onSend?.();
-        },
-      );
-      try {
-        outcome = { answer: request.parse(parseJson(name, status, body, header('content-type'))) };
-      } catch (error) {
-        const now = Date.parse(header('date') ?? '') || this.settings.clock();
-        const isUnavailable = isMarketgateError(error) && isTransient(status);
-        const backoff = isUnavailable ? backoffOf(status, header('retry-after'), now) : undefined;
-        outcome = { error, status, backoff };
-      }
-    } catch (error) {
-      outcome = { error };
-    } finally {
-      part.dispose();
-    }
+    const onSending = (): void => {
+      deadline.isSent = true;
+      onSend?.();
+    };
+    const outcome = await this.#transport.send(request, part, needsNewConnection, onSending).then(
+      (response) => this.#judge(request, response),
+      (error: unknown): Outcome<T> => ({ error }),
+    );
+    part.dispose();
     if (startedAt !== undefined) this.#report(request, outcome, n, startedAt, deadline);
     return outcome;
+  }
+
+  /** What a response says; where it says nothing, whether it asks to be left alone. */
+  #judge<T>(request: HttpRequest<T>, { status, header, body }: WireResponse): Outcome<T> {
+    try {
+      const json = parseJson(nameOf(request), status, body, header('content-type'));
+      return { answer: request.parse(json) };
+    } catch (error) {
+      // By the service's own clock, which can be minutes from this one.
+      const now = Date.parse(header('date') ?? '') || this.settings.clock();
+      const isUnavailable = isMarketgateError(error) && isTransient(status);
+      const backoff = isUnavailable ? backoffOf(status, header('retry-after'), now) : undefined;
+      return { error, status, backoff };
+    }
   }
 
   #report<T>(
