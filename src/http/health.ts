@@ -76,7 +76,7 @@ export class Health {
       : this.#question.state;
   }
 
-  /** The same for who is in no hurry: while it is up it is asked seldom, so that failed attempts do not cost the service's quota twice. */
+  /** The same for callers that can wait: while it is up it is asked seldom, so that failed attempts do not use the quota twice. */
   async stateLater(): Promise<ServiceState> {
     const question = this.#question;
     const known = await question?.state;

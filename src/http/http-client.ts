@@ -180,7 +180,7 @@ export class HttpClient {
     return (await this.#health.state()) === 'down' && this.#health.backoff === 0;
   }
 
-  /** Whether the service answers the neutral question, for who is in no hurry to know. */
+  /** Whether the service answers the neutral question, for callers that can wait. */
   async isUp(): Promise<boolean> {
     return (await this.#health.stateLater()) === 'up';
   }

@@ -67,15 +67,6 @@ ${ground('url(#a)')}${disc(brush.between(480, 720), 300, 46, 'hsl(42 95% 82%)')}
 ${brush.times(14, () => rect(brush.between(0, 1000), brush.between(412, 590), brush.between(60, 200), 2, 'hsl(32 80% 88% / .5)'))}`;
 }
 
-/** Rooms of houses behind windows. */
-const facade = (brush: Brush): string =>
-  ground(brush.color(38, 0, 22)) +
-  brush.times(40, (i) => {
-    const [x, y] = [90 + (i % 8) * 130, 40 + Math.floor(i / 8) * 112];
-    const light = brush.between(0, 2) === 0 ? 'hsl(44 90% 72%)' : brush.color(24, 0, 22);
-    return rect(x, y, 80, 78, brush.color(82, 20, 14), 3) + rect(x + 7, y + 7, 66, 64, light);
-  });
-
 const icons = (brush: Brush): string =>
   ground(brush.color(94, 0, 30)) +
   brush.times(24, (i) => {
@@ -230,8 +221,7 @@ const wave = (brush: Brush): string =>
 
 /** What a picture shows, by the category of what is sold, or its category and sub-category. */
 const MOTIFS: Readonly<Record<string, (brush: Brush) => string>> = {
-  'Photography/Interiors': facade,
-  'Photography/Cities': facade,
+  'Photography/Cities': harbour,
   Photography: mountains,
   'Illustrations/Icons': icons,
   'Illustrations/Patterns': pattern,
