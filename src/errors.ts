@@ -61,12 +61,13 @@ export class MarketgateError extends Error {
     if (detail !== undefined) Object.defineProperty(this, 'detail', { value: detail });
   }
 
+  /** Tells errors of the package from others, also those of another copy of it. */
   get [BRAND](): true {
     return true;
   }
 
   /** What Express's own error handler sends along. */
-  get headers(): { readonly 'Retry-After': string } | undefined {
+  get headers(): Readonly<Record<string, string>> | undefined {
     const { retryAfter } = this;
     return retryAfter === undefined ? undefined : { 'Retry-After': String(Math.ceil(retryAfter)) };
   }
