@@ -8,7 +8,7 @@ import { NetworkFailure } from '../http/failure.js';
 import { Transport, type WireResponse } from '../http/transport.js';
 import { SANDBOX_HEADER } from '../sandbox/actions.js';
 import { tryRedis } from '../stores/redis/try-redis.js';
-import { CommandError, type Io, printable, printableJson } from './io.js';
+import { CommandError, type Io, printable, printableJson, table } from './io.js';
 import { problemOf } from './running-sandbox.js';
 import { inVariables, required, type Settings, VARIABLES } from './settings.js';
 
@@ -31,8 +31,8 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   const report = (check: string, status: Status, text: string): void => {
     const detail = printable(text);
     findings.push({ check, status, detail });
-    if (!json)
-      io.out(`${styleText(COLORS[status], status.padEnd(7))}  ${check.padEnd(8)}  ${detail}`);
+    const line = table([[status.padEnd(7), check.padEnd(8), detail]], io.columns);
+    if (!json) io.out(styleText(COLORS[status], line.slice(0, 7)) + line.slice(7));
   };
   /** Runs checks in their order. One that fails makes the following ones pointless. */
   const run = async (checks: Checks): Promise<void> => {

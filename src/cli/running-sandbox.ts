@@ -3,7 +3,7 @@ import { ACTIONS, type Action, API, SANDBOX_HEADER } from '../sandbox/actions.js
 import { nearest } from '../sandbox/nearest.js';
 import { SWITCHES } from '../sandbox/switches.js';
 import type { Command, Commands, Values } from './command.js';
-import { CommandError, printable, printableJson, type RunOptions, table } from './io.js';
+import { CommandError, printable, printableJson, type RunOptions, table, wrap } from './io.js';
 import { readSettings } from './settings.js';
 
 export const DEFAULT_URL = 'http://127.0.0.1:4000';
@@ -37,7 +37,9 @@ export function controlCommands(options: RunOptions): Commands {
         ? action.says?.(result as never)
         : Reflect.get(result, 'message');
       if (values.json || said === undefined) return io.out(printableJson(result));
-      const lines = String(said).split('\n').map(printable).join('\n');
+      const text = String(said).split('\n').map(printable).join('\n');
+      // What is read are lines with columns, what is done is told in a sentence.
+      const lines = action.isReading ? text : wrap(text, io.columns);
       if (action.value === undefined) return io.out(lines);
       // So that a script can take it, and people read the rest.
       io.out(printable(String(Reflect.get(result, action.value))));

@@ -24,6 +24,8 @@ describe('marketgate doctor', () => {
     expect(words.out).toMatch(/^ok +api_key +accepted; the account of Ingrid Halvorsen$/m);
     const { out } = await cli(['doctor'], environment, { isTerminal: true });
     expect(out).toContain('\x1b[32mok     \x1b[39m  api_key');
+    const narrow = await cli(['doctor'], environment, { columns: 60 });
+    expect(narrow.out.split('\n').filter(({ length }) => length > 60)).toEqual([]);
   });
 
   it('calls a sandbox in production wrong, whatever works there', async () => {

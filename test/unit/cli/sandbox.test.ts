@@ -326,6 +326,9 @@ describe('marketgate sandbox, on a sandbox that runs', () => {
     const { environment } = await service();
     const { out } = await cli(['sandbox', 'refund', CODE], environment);
     expect(out).toMatch(/^Fjord Light \(1042\): Was refunded.*5 minutes.*Sooner: /);
+    const narrow = await cli(['sandbox', 'refund', CODE], environment, { columns: 60 });
+    expect(narrow.out.split('\n').filter(({ length }) => length > 60)).toEqual([]);
+    expect(narrow.out.replace(/\s+/g, ' ').trim()).toBe(out.trim());
     const json = await cli(['sandbox', 'unrefund', CODE, '--json'], environment);
     expect(JSON.parse(json.out)).toMatchObject({ code: CODE, message: expect.any(String) });
   });
