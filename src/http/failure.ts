@@ -101,7 +101,7 @@ export class NetworkFailure extends Error {
     const isProxy = isOfProxy(error);
     super(isProxy ? `the proxy of HTTPS_PROXY or HTTP_PROXY cannot be reached: ${words}` : words);
     this.code = code;
-    this.advice = isProxy ? `check it and ${PROXY}` : advice;
+    this.advice = isProxy ? `check that it runs; ${PROXY}` : advice;
   }
 }
 

@@ -1,5 +1,5 @@
 import { KeyApi } from 'marketgate';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { ACCOUNT, ITEM, ITEMS, settle } from '../../support/key-api-service.js';
 import { page } from '../../support/service-in-memory.js';
@@ -102,6 +102,26 @@ describe('an attempt has not failed', () => {
     await ask('valid');
     setUp(false);
     for (let n = 0; n < 12; n++) expect(await ask('wrong')).toBe('service_unavailable');
+    setUp(true);
+    service.now += 5000;
+    for (let n = 0; n < 2; n++) expect(await ask('wrong')).toBe('invalid');
+    expect(await ask('wrong')).toBe('too_many_attempts');
+  });
+
+  it('in an outage right after account/details was answered, because only a later question tells', async () => {
+    const { ask, setUp, service } = shopWith({ guessLimit: { limit: 3 } });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    // Counts: account/details is answered.
+    expect(await ask('fails')).toBe('service_unavailable');
+    await settle();
+    setUp(false);
+    for (let n = 0; n < 6; n++) {
+      const call = ask('wrong');
+      await vi.advanceTimersByTimeAsync(3000);
+      expect(await call).toBe('service_unavailable');
+    }
+    await settle();
     setUp(true);
     service.now += 5000;
     for (let n = 0; n < 2; n++) expect(await ask('wrong')).toBe('invalid');

@@ -22,11 +22,12 @@ function serviceWithoutAccount(): KeyApi {
   return service.client();
 }
 
+const ALLOW = { onUnknown: 'allow', client: false } as const;
+
 /** What becomes of a visitor with a made-up code at a guard that lets visitors in during an outage. */
 async function visit(keyApi: KeyApi, code: string) {
   const req = { headers: { 'x-purchase-code': code }, ip: '203.0.113.9' };
-  const guard = requirePurchase(keyApi, { onUnknown: 'allow', client: false });
-  return runMiddleware(guard, req);
+  return runMiddleware(requirePurchase(keyApi, ALLOW), req);
 }
 
 // The table of the guide on outages, in test/unit/express/every-case.test.ts, has what happens in an outage itself.
@@ -66,6 +67,17 @@ describe("onUnknown: 'allow'", () => {
     const { keyApi } = keyApiOn({ override: () => page(429, { 'retry-after': '0' }) });
     const { error } = await visit(keyApi, guess(1));
     expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 1 });
+  });
+
+  it('lets nobody in where what checks the codes cannot tell an outage', async () => {
+    const { keyApi } = keyApiOn({ override: () => reset() });
+    const wrapper = { validatePurchase: (code: string) => keyApi.validatePurchase(code) };
+    const req = { headers: { 'x-purchase-code': guess(1) }, ip: '203.0.113.9' };
+    const visitWith = (isDown?: () => Promise<boolean>) =>
+      runMiddleware(requirePurchase({ ...wrapper, ...(isDown && { isDown }) }, ALLOW), { ...req });
+    expect((await visitWith()).error).toMatchObject({ code: 'service_unavailable' });
+    expect((await visitWith(async () => false)).error).toBeDefined();
+    expect((await visitWith(() => keyApi.isDown())).error).toBeUndefined();
   });
 
   it('lets only a well-formed code in where the service cannot be reached at all', async () => {
