@@ -37,7 +37,7 @@ export interface Field<T> {
   /** Takes the place of a value that is absent or cannot be read. */
   readonly otherwise?: (path: string, findings: Findings) => T;
   /** The fields of an object, by name. */
-  readonly fields?: Fields<T>;
+  readonly fields?: Readonly<Record<string, Field<unknown>>>;
 }
 
 /** A field for each field of a documented type. */

@@ -33,7 +33,7 @@ export interface Purchase {
 }
 
 /** Only the code and the item's `id` are essential, because guards need no more. */
-const purchaseRecord = f.record<Purchase>({
+export const purchaseRecord = f.record<Purchase>({
   purchase_code: f.textId,
   license_type: f.text,
   price: f.number,

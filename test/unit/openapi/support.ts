@@ -6,22 +6,54 @@ import type { Running } from '../sandbox/support.js';
 
 export { document };
 
-const ajv = new Ajv2020({
-  strict: true,
-  strictRequired: false,
-  allowUnionTypes: true,
-  allErrors: true,
-});
-// The namespace and the function share a name in its CommonJS build.
-(ajvFormats as unknown as (ajv: Ajv2020) => void)(ajv);
-ajv.addVocabulary(['openapi', 'info', 'servers', 'tags', 'paths', 'components', 'example']);
-ajv.addSchema(document, 'openapi');
-
 const escaped = (part: string): string => part.replaceAll('~', '~0').replaceAll('/', '~1');
 
 interface Operation {
   readonly responses: Readonly<Record<string, { content?: Record<string, unknown> }>>;
 }
+
+/** Finds what a document has against values, as a reader of it would. */
+export function readerOf(document: object) {
+  const ajv = new Ajv2020({
+    strict: true,
+    strictRequired: false,
+    allowUnionTypes: true,
+    allErrors: true,
+  });
+  // The namespace and the function share a name in its CommonJS build.
+  (ajvFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+  ajv.addVocabulary(['openapi', 'info', 'servers', 'tags', 'paths', 'components', 'example']);
+  ajv.addSchema(document, 'openapi');
+  const { paths } = document as { paths: Record<string, Record<string, Operation>> };
+
+  /** What is wrong with a value, by the schema at a place of the document. */
+  function complaints(pointer: readonly string[], value: unknown): string[] {
+    const validate = ajv.compile({ $ref: `openapi#/${pointer.map(escaped).join('/')}` });
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+  }
+
+  /** What is wrong with an answer of the service, by path, method, status and content type. */
+  function complaintsAbout(
+    method: string,
+    path: string,
+    status: number,
+    contentType: string,
+    body: unknown,
+  ): string[] {
+    const operation = paths[path]?.[method];
+    if (operation === undefined) return [`${method} ${path} is not documented`];
+    const key = String(status) in operation.responses ? String(status) : 'default';
+    const [type = ''] = contentType.split(';');
+    const media = operation.responses[key]?.content?.[type];
+    if (media === undefined) return [`${method} ${path} ${key} has no ${type}`];
+    if (type !== 'application/json') return [];
+    return complaints(['paths', path, method, 'responses', key, 'content', type, 'schema'], body);
+  }
+  return { complaints, complaintsAbout };
+}
+
+export const { complaintsAbout } = readerOf(document);
 
 /** From now on, every answer of a documented endpoint of this sandbox must be as the document says. */
 export function expectDocumented(running: Running): void {
@@ -32,29 +64,4 @@ export function expectDocumented(running: Running): void {
     const type = headers.get('content-type') ?? '';
     expect(complaintsAbout(method.toLowerCase(), endpoint, status, type, body)).toEqual([]);
   };
-}
-
-/**
- * What the document has against an answer of the service, as a reader of the document would find it: by
- * path, method, status and content type. Nothing when it is as documented.
- */
-export function complaintsAbout(
-  method: string,
-  path: string,
-  status: number,
-  contentType: string,
-  body: unknown,
-): string[] {
-  const paths = document.paths as unknown as Record<string, Record<string, Operation>>;
-  const operation = paths[path]?.[method];
-  if (operation === undefined) return [`${method} ${path} is not documented`];
-  const key = String(status) in operation.responses ? String(status) : 'default';
-  const [type = ''] = contentType.split(';');
-  const media = operation.responses[key]?.content?.[type];
-  if (media === undefined) return [`${method} ${path} ${key} has no ${type}`];
-  if (type !== 'application/json') return [];
-  const pointer = ['paths', path, method, 'responses', key, 'content', type, 'schema'];
-  const validate = ajv.compile({ $ref: `openapi#/${pointer.map(escaped).join('/')}` });
-  if (validate(body)) return [];
-  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
 }
