@@ -108,11 +108,12 @@ export type {
   LoginChange,
   RenderConfirmation,
 } from './passport/confirmation.js';
-export {
-  type MarketplaceAuthenticateOptions,
-  MarketplaceStrategy,
-} from './passport/marketplace-strategy.js';
-export type { ConfirmOptions, MarketplaceStrategyOptions } from './passport/strategy-options.js';
+export { MarketplaceStrategy } from './passport/marketplace-strategy.js';
+export type {
+  ConfirmOptions,
+  MarketplaceAuthenticateOptions,
+  MarketplaceStrategyOptions,
+} from './passport/strategy-options.js';
 export type {
   AsyncVerify,
   MarketplaceProfile,

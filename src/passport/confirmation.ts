@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { html, PAGE_POLICY, page, trusted } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
-import { requiredResponse } from '../web/response.js';
 import {
   isRandomId,
   type LoginState,
@@ -95,11 +94,17 @@ export function mustAsk(
 /** Of the package's own name: everything else in the query of a start is the app's, as in "/login?confirm=1". */
 const PARAMETER = 'marketgate';
 
+/** A confirmation that the query is about, with the visitor's answer to it. */
+export interface Confirmed {
+  readonly id: string;
+  readonly answer: 'continue' | 'cancel' | undefined;
+}
+
 /**
  * What the query says about a confirmation; without an `answer` it requests the page. `undefined` when it is not about
  * one.
  */
-export function readConfirmation(query: Record<string, unknown>) {
+export function readConfirmation(query: Record<string, unknown>): Confirmed | undefined {
   const { [PARAMETER]: id, answer } = query;
   if (typeof id !== 'string' || !isRandomId(id)) return undefined;
   return { id, answer: answer === 'continue' || answer === 'cancel' ? answer : undefined };
@@ -196,11 +201,11 @@ ${trusted(`<script>${SCRIPT}</script>`)}`;
 /** Sends the page: the app's own or {@link sendConfirmationPage}. */
 export async function sendPage(
   req: Request,
+  res: Response,
   { id, name, username }: PendingLogin,
   change: LoginChange,
   render: RenderConfirmation,
 ): Promise<void> {
-  const res = requiredResponse(req);
   res.statusCode = 200;
   // No frames, so that the visitor sees what the click is for.
   res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; ${SCRIPT_POLICY}`);

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
+import type { AuthenticateOptions, StrategyCreatedStatic } from 'passport';
 import { type LoginMessage, loginChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
-import type { StrategySetup } from './strategy-options.js';
 
 /** The visitor could not be authenticated. */
 export class Failure extends MarketgateError {
@@ -52,28 +52,88 @@ export function notAccepted(info: unknown): Failure {
 export const hostOf = (req: Request): string | undefined =>
   /^([\w.-]+|\[[\da-f:]+\])/i.exec(req.headers.host ?? '')?.[0].toLowerCase();
 
-/** The failure of a callback without a login attempt. @param hosts on which logins have begun. */
-export function notStarted(req: Request, hosts: StrategySetup['hosts']): Failure {
+/**
+ * The failure of a callback without a login attempt.
+ *
+ * @param hosts on which logins have begun.
+ * @param why the attempt is missing, if that is known.
+ */
+export function notStarted(
+  req: Request,
+  hosts: { keys(): Iterable<string> },
+  why: string | undefined,
+): Failure {
   const host = hostOf(req);
-  const hints: string[] = [];
+  const hasCookie = Boolean(req.headers.cookie);
+  const hints = why ? [why] : [];
   // Which host this login began on is unknown: nothing but a cookie could say.
   if (host !== undefined && [...hosts.keys()].some((other) => other !== host)) {
     hints.push(
       `it came back to ${host} but logins begin on another host, and cookies stay with their host, so open this site under ${host}, or register a redirect URL on the other host`,
     );
   }
-  if (!req.headers.cookie) {
+  if (!hasCookie) {
     hints.push(
       'no cookie came back with it, as when the browser blocks cookies, or when they are SameSite=Strict, or Secure on plain http or behind an undeclared proxy',
     );
   }
-  const hint = hints.join('; ') || 'if this happens again, allow cookies for this site';
+  const hint =
+    hints.join('; ') ||
+    'if this happens again, look for a request that saves the session over it (resave: true), or for a link that opens old callbacks';
   const message = 'this login was not started in this browser, or too long ago';
+  const advice = hasCookie
+    ? 'Please log in again.'
+    : 'Please allow cookies for this site, and log in again.';
   return new Failure('login_failed', `${message}: ${hint}; log in again`, {
     status: 403,
-    detail:
-      'This login was not started in this browser, or too long ago. Please allow cookies for this site, and log in again.',
+    detail: `This login was not started in this browser, or too long ago. ${advice}`,
   });
+}
+
+/** What happens in each round of a redirect that would not end. */
+const ROUNDS = {
+  completed:
+    'five logins have completed one after another, and nobody is logged in after them: passport.session() does not run before the guard, deserializeUser finds no user, or the session of the login does not come back',
+  failed:
+    'five logins have failed one after another: failureRedirect leads to a page that requires a login; let it lead to a page for everybody',
+  begun:
+    'the marketplace has sent the browser back five times without an auth_key: something drops the query of the callback, or a guard stands before it',
+};
+
+/** Not a {@link Failure}: a `failureRedirect` would be the next round. */
+export const tooManyRounds = (what: keyof typeof ROUNDS): MarketgateError =>
+  new MarketgateError('login_failed', `${ROUNDS[what]}; this login was stopped`, {
+    detail: 'Logging in does not work on this site at the moment. Please tell the site.',
+  });
+
+/**
+ * Calls passport's `fail`, and tells why where `failWithError` is set: passport's own error says only "Unauthorized". It reads
+ * this option when all strategies of an array have failed, last, so that the option can say that they have.
+ */
+export function failTellingWhy(
+  actions: Pick<StrategyCreatedStatic, 'fail' | 'error'>,
+  options: AuthenticateOptions,
+  failure: Failure,
+): void {
+  const fail = () => actions.fail(failure.challenge, failure.status);
+  const descriptor = Object.getOwnPropertyDescriptor(options, 'failWithError');
+  if (!descriptor?.value || !descriptor.configurable) {
+    fail();
+    return;
+  }
+  const get = (): never => {
+    throw failure;
+  };
+  Object.defineProperty(options, 'failWithError', { get, configurable: true, enumerable: true });
+  try {
+    fail();
+  } catch (thrown) {
+    if (thrown !== failure) throw thrown;
+    Object.defineProperty(options, 'failWithError', descriptor);
+    actions.error(failure);
+  } finally {
+    Object.defineProperty(options, 'failWithError', descriptor);
+  }
 }
 
 /** Publishes how a request to the strategy ended. @param error of a failed login. */

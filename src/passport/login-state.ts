@@ -1,29 +1,23 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Request } from 'express';
-import { LRUCache } from 'lru-cache';
 import type { AccessToken } from '../model/access-token.js';
-import { openText, sealText } from '../seal.js';
-import type { GuardedTokenStore } from '../stores/token-store.js';
-import { clearCookie, cookieLine, cookieOf, setCookie } from '../web/cookies.js';
-import { isSecure } from '../web/request.js';
-import { requiredResponse } from '../web/response.js';
 import { LOGIN_LIFETIME } from '../web/return-to.js';
-import { callSession, type Session, sessionOf } from '../web/session.js';
 
 /*
  * What one strategy keeps about a browser, between the start of a login and its end:
  *
  * - attempts: the logins that have begun. The service echoes no `state`, so only an attempt shows that this browser
- *   began the login of a callback. Each is used once.
+ *   began the login of a callback. Each is used once. It is claimed when its auth_key is sent, and leaves when the login
+ *   has ended: until then another process that gets the same callback sees that a login is running.
  * - mark: callbacks came without an attempt. For ten minutes every login asks "Continue as NAME?", and the
  *   auth_keys of those callbacks are not taken.
  * - pending: the auth_key was exchanged, and the login waits for "Continue". A further one replaces it.
+ * - last: how the last login ended, for a callback that comes twice and for redirects that would not end.
  * - known: which account this browser has logged in with, and as whom. A further login of it changes nothing, so nobody
  *   is asked.
  *
  * Attempts and a pending login count only as long as the same user is logged in, or still nobody.
  *
- * All of it is one text, in the session or sealed in one cookie. Nobody else can write there.
+ * All of it is in the session or sealed in one cookie. Nobody else can write there.
  */
 
 // The names are short, because a cookie is. `at` is in epoch milliseconds, `to` is where the visitor wants to go.
@@ -56,12 +50,25 @@ export interface PendingLogin {
   readonly to?: string | undefined;
 }
 
+/** A login that has ended. */
+export interface EndedLogin {
+  /** Of its attempt, or of what waited for "Continue". */
+  readonly id: string;
+  readonly at: number;
+  /** Absent for one that failed. */
+  readonly ok?: true | undefined;
+  readonly to?: string | undefined;
+  /** How many have ended in a row, each within seconds of the one before. */
+  readonly n: number;
+}
+
 export interface LoginState {
   /** The newest last. */
   readonly attempts: readonly LoginAttempt[];
   /** `keys`: short hashes of the auth_keys that came without an attempt, one after another. */
   readonly mark?: { readonly at: number; readonly keys: string } | undefined;
   readonly pending?: PendingLogin | undefined;
+  readonly last?: EndedLogin | undefined;
   /** A {@link shortHash} of the account and of the user who has logged in with it, or has connected it. */
   readonly known?: string | undefined;
 }
@@ -99,12 +106,7 @@ export function markFor(state: LoginState, authKey: string, now: number): LoginS
   return mark && now - mark.at < MARK_RENEWAL ? mark : { at: now, keys };
 }
 
-/** Where the state of a browser is stored. */
-export interface StateStorage {
-  read(req: Request): unknown;
-  /** Replaces the state, or removes an empty one. Settles when that is saved. */
-  write(req: Request, state: LoginState): Promise<void>;
-}
+const isLive = ({ at }: { at: number }, now: number): boolean => now - at < LOGIN_LIFETIME;
 
 /**
  * The parts of a stored state that have not expired, with the attempts that the user who is logged in has begun. An
@@ -112,138 +114,65 @@ export interface StateStorage {
  *
  * @param who is logged in.
  */
-export function readState(text: unknown, now: number, who: string | undefined): LoginState {
-  const isLive = ({ at }: { at: number }): boolean => now - at < LOGIN_LIFETIME;
+export function readState(stored: unknown, now: number, who: string | undefined): LoginState {
   try {
-    const { attempts, mark, pending, known } = JSON.parse(String(text)) as LoginState;
-    const isWaiting = pending !== undefined && isLive(pending) && now < pending.token.expiresAt;
+    const { attempts, mark, pending, last, known } = stored as LoginState;
+    const isWaiting = pending && isLive(pending, now) && now < pending.token.expiresAt;
     return {
-      attempts: attempts.filter((it) => isLive(it) && it.who === who),
-      mark: mark && isLive(mark) ? mark : undefined,
+      attempts: attempts.filter((it) => isLive(it, now) && it.who === who),
+      mark: mark && isLive(mark, now) ? mark : undefined,
       pending: isWaiting ? pending : undefined,
+      last: last && isLive(last, now) ? last : undefined,
       known,
     };
   } catch {
-    // Not thrown, because the message of a SyntaxError quotes the text, and with it the token.
     return { attempts: [] };
   }
 }
 
-const isEmpty = ({ attempts, mark, pending, known }: LoginState): boolean =>
-  attempts.length === 0 && (mark ?? pending ?? known) === undefined;
-
-/** Stores the state in the session. @param scope keeps the strategies of one app apart. */
-export function statesInSession(scope: string): StateStorage {
-  const key = `marketgate:login:${scope}`;
-  return {
-    read: (req) => requiredSession(req)[key],
-    async write(req, state) {
-      const session = requiredSession(req);
-      const text = isEmpty(state) ? undefined : JSON.stringify(state);
-      if (session[key] === text) return;
-      if (text === undefined) delete session[key];
-      else session[key] = text;
-      await callSession(session, 'save');
-    },
-  };
+/** Why no attempt of a stored state counts, in words for the operator, if the state shows it. */
+export function whyNoAttempt(
+  stored: unknown,
+  now: number,
+  who: string | undefined,
+): string | undefined {
+  const { last, pending } = readState(stored, now, who);
+  if (pending) return 'it waits for "Continue" on the page that asks, as in another tab';
+  if (last) return 'another login of this browser has taken its place';
+  const { attempts } = Object(stored) as Partial<LoginState>;
+  if (!Array.isArray(attempts) || attempts.length === 0) return undefined;
+  if (!attempts.some((it) => isLive(it, now))) return 'it began more than ten minutes ago';
+  return 'somebody has logged in, or out, since it began';
 }
 
-function requiredSession(req: Request): Session {
-  const session = sessionOf(req);
-  if (session !== undefined) return session;
-  throw new Error(
-    'MarketplaceStrategy: this request has no session; put app.use(session({ … })) of express-session before passport, on the callback too, or use loginAttempts: { cookieSecret: [ … ] }',
-  );
-}
+export const isEmpty = ({ attempts, mark, pending, last, known }: LoginState): boolean =>
+  attempts.length === 0 && (mark ?? pending ?? last ?? known) === undefined;
 
-/**
- * The longest cookie, name and attributes included. With the cookie of `requireLogin` it fits in 1 kB: proxies refuse a
- * request with long headers.
- */
-const MAX_COOKIE_LINE = 740;
-
-/** How long the cookie keeps what is {@link LoginState.known}, in milliseconds: renewals come every hour. */
-const KNOWN_LIFETIME = 24 * 3_600_000;
-
-/**
- * Stores the state in one sealed cookie, for apps without sessions. The cookie is HttpOnly and SameSite=Lax, so that
- * the browser sends it when the service redirects back. Over https its name has the prefix `__Host-`, so that no other
- * host of the domain can set it.
- *
- * @param secrets the first seals, all open; not empty.
- * @param scope keeps the strategies of one app apart.
- */
-export function statesInCookie(secrets: readonly string[], scope: string): StateStorage {
-  const keys = secrets.map((secret) => hash('sha256', `marketgate login ${secret}`, 'buffer'));
-  const nameFor = (req: Request) => `${isSecure(req) ? '__Host-' : ''}marketgate.login.${scope}`;
-  return {
-    read(req) {
-      const sealed = cookieOf(req, nameFor(req)) ?? '';
-      return keys.map((key) => openText(key, scope, sealed)).find((text) => text !== undefined);
-    },
-    async write(req, state) {
-      const res = requiredResponse(req);
-      const name = nameFor(req);
-      if (isEmpty(state)) return clearCookie(req, res, name);
-      const lifetime = state.known === undefined ? LOGIN_LIFETIME : KNOWN_LIFETIME;
-      for (const it of shorterAndShorter(state)) {
-        const value = sealText(keys[0] as Buffer, scope, JSON.stringify(it));
-        const { length } = cookieLine(req, name, value, lifetime);
-        if (length <= MAX_COOKIE_LINE) return setCookie(req, res, name, value, lifetime);
-      }
-      throw new Error(
-        'MarketplaceStrategy: this login waits for "Continue", and its access_token is too long for a cookie; use loginAttempts: \'session\'',
-      );
-    },
-  };
+/** The first that fits of the state and what can be left of it. */
+export function shorten(
+  state: LoginState,
+  fits: (state: LoginState) => boolean,
+): LoginState | undefined {
+  for (const each of shorterAndShorter(state)) if (fits(each)) return each;
+  return undefined;
 }
 
 /**
- * The state, and what can be left of it in a cookie. These go one after another: the paths of the attempts and the attempts,
- * the oldest first; the path of the login that waits; the early auth_keys. Without them, a mark still asks.
+ * These go one after another: the path of the login that has ended; the paths of the attempts and the attempts, the oldest
+ * first; the path of the login that waits; the early auth_keys. Without them, a mark still asks.
  */
 function* shorterAndShorter(state: LoginState): Generator<LoginState> {
+  yield state;
   const { attempts, mark, pending, known } = state;
   const withoutPath = <T>(it: T): T => ({ ...it, to: undefined });
+  const last = state.last && withoutPath(state.last);
   const bare = attempts.map(withoutPath);
   const count = attempts.length;
   for (let i = 0; i < count; i++) {
-    yield { ...state, attempts: [...bare.slice(0, i), ...attempts.slice(i)] };
+    yield { ...state, last, attempts: [...bare.slice(0, i), ...attempts.slice(i)] };
   }
-  for (let i = 0; i <= count; i++) yield { ...state, attempts: bare.slice(i) };
+  for (let i = 0; i <= count; i++) yield { ...state, last, attempts: bare.slice(i) };
   const waiting = pending && withoutPath(pending);
   yield { attempts: [], mark, pending: waiting, known };
   yield { attempts: [], mark: mark && { ...mark, keys: '' }, pending: waiting };
-}
-
-/** How long a claim is remembered, in milliseconds. The service refuses a used auth_key for ever. */
-const CLAIM_LIFETIME = 3_600_000;
-
-/**
- * Lets each auth_key, each attempt and each "Continue" be used once: in this process, and in the fleet if the token
- * store has `claim`. Only hashes are stored.
- *
- * @param scope keeps strategies that share a token store apart.
- */
-export function claimsIn(store: GuardedTokenStore | undefined, scope: string) {
-  const known = new LRUCache<string, true>({ max: 10_000 });
-  const nameOf = (key: string) => `used:${hash('sha256', `${scope} ${key}`, 'base64url')}`;
-  return {
-    /** Whether this process knows that the key was used. */
-    has: (key: string): boolean => known.has(nameOf(key)),
-
-    /** True for the first caller. */
-    async claim(key: string): Promise<boolean> {
-      const name = nameOf(key);
-      if (known.has(name)) return false;
-      known.set(name, true);
-      try {
-        return (await store?.claim(name, CLAIM_LIFETIME)) ?? true;
-      } catch (error) {
-        // A retry asks the store again, which can have the claim all the same.
-        known.delete(name);
-        throw error;
-      }
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { AuthenticateOptions } from 'passport';
 import type { LoginApi } from '../clients/login-api.js';
 import {
   flagOption,
@@ -18,9 +19,21 @@ import {
   tokenNameFor,
 } from '../stores/token-store.js';
 import { type ClientOption, clientOption } from '../web/client.js';
+import { claimsIn } from './claims.js';
 import { type ConfirmWhen, type RenderConfirmation, sendConfirmationPage } from './confirmation.js';
-import { claimsIn, type StateStorage, statesInCookie, statesInSession } from './login-state.js';
+import { RunningLogins } from './running-logins.js';
+import { type StateStorage, statesInCookie, statesInSession } from './state-storage.js';
 import { verifyRunner } from './verify.js';
+
+declare module 'passport' {
+  interface AuthenticateOptions {
+    /** For {@link MarketplaceStrategy}: path on this site to go to after the login; see {@link returnTo}. */
+    returnTo?: string | undefined;
+  }
+}
+
+/** Options of `passport.authenticate('marketplace', …)`: passport's options and `returnTo`. */
+export type MarketplaceAuthenticateOptions = AuthenticateOptions;
 
 /** The option `confirm` with your own page. */
 export interface ConfirmOptions {
@@ -108,6 +121,8 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
     state: flagOption(OWNER, 'state', given.state),
     ...confirmOption(given.confirm),
     verify: verifyRunner(verify, flagOption(OWNER, 'passReqToCallback', given.passReqToCallback)),
+    /** The logins that run in this process. */
+    running: new RunningLogins(),
     /** Hosts on which logins have begun in this process. */
     hosts: new LRUCache<string, true>({ max: 100 }),
   };

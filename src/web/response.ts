@@ -1,41 +1,30 @@
-import { subscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { asError, isMarketgateError } from '../errors.js';
 
 // The response of Node, as the middleware and the strategy use it: they also run without Express.
 
-/** The responses of Node's HTTP server. */
-const responses = new WeakMap<object, Response>();
-
-/**
- * Makes {@link responseOf} work for requests to Node's HTTP server without a framework, from now on. Passport passes no
- * response to a strategy, and only some frameworks set `req.res`; Node.js publishes both when a request arrives.
- */
-export function trackResponses(): void {
-  if (isTracking) return;
-  isTracking = true;
-  subscribe('http.server.request.start', (message) => {
-    const { request, response } = message as { request: object; response: Response };
-    responses.set(request, response);
-  });
-}
-let isTracking = false;
-
-/** The response to a request: as the framework has set it (Express, Koa, Nest), or else that of Node's HTTP server. */
-export function responseOf(req: Request): Response | undefined {
-  // Fastify's request has Node's as `raw`.
-  const { res, raw = req } = req as Request & { res?: Response; raw?: object };
-  return res ?? responses.get(raw);
-}
+/** The response to a request, as Express sets it; elsewhere an app does. */
+export const responseOf = (req: object): Response | undefined => (req as { res?: Response }).res;
 
 /** @throws Error that says what the app can do. */
-export function requiredResponse(req: Request): Response {
+export function requiredResponse(req: object): Response {
   const res = responseOf(req);
   if (res !== undefined) return res;
   throw new Error(
-    'marketgate: this request has no response to answer with; set req.res = res before passport',
+    'MarketplaceStrategy: this request has no response (req.res), and passport gives a strategy none; Express sets it, elsewhere put this before passport: (req, res, next) => { req.res = res; next(); }',
   );
+}
+
+/**
+ * Settles when the response has been sent, or the browser has disconnected: true if it has been sent whole. Called before
+ * the response ends: what ends after a disconnection looks as if it had been sent.
+ */
+export function sent(res: ServerResponse): Promise<boolean> {
+  // The fake responses of test helpers have no events.
+  if (typeof res.once !== 'function') return Promise.resolve(true);
+  if (res.closed) return Promise.resolve(false);
+  return new Promise((resolve) => res.once('close', () => resolve(res.writableFinished)));
 }
 
 /**

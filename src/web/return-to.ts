@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Request } from 'express';
 import { clearCookie, cookieOf, setCookie } from './cookies.js';
 import { pathOf } from './request.js';
-import { responseOf } from './response.js';
+import { requiredResponse } from './response.js';
 import { callSession, sessionOf } from './session.js';
 import { isLoggedIn } from './user.js';
 
@@ -14,6 +13,8 @@ const KEY = 'marketgate:returnTo';
 const COOKIE = 'marketgate.return_to';
 /** The longest path in the cookie, encoded. With the strategy's cookie it fits in 1 kB: proxies refuse long headers. */
 const MAX_COOKIE_VALUE = 210;
+/** The longest path in a session, as JSON. With what the strategy keeps it fits in 1 kB: some sessions are a cookie. */
+const MAX_SESSION_VALUE = 350;
 // Registered, because the strategy and the app can come from two copies of the package.
 const RETURN_TO = Symbol.for('marketgate.returnTo');
 
@@ -40,7 +41,7 @@ export function safeReturnTo(value: unknown): string | undefined {
  * when there is none.
  *
  * It also works after the login of another strategy (a password) that was given `keepSessionInfo: true`. The path is
- * then taken out of the session, which iron-session saves only when told to.
+ * then taken out of the session.
  *
  * @example
  * app.get('/callback', login, (req, res) => res.redirect(returnTo(req) ?? '/account'));
@@ -48,7 +49,7 @@ export function safeReturnTo(value: unknown): string | undefined {
 export function returnTo(req: object): string | undefined {
   const session = sessionOf(req);
   if (!(RETURN_TO in req) && isLoggedIn(req) && session !== undefined && KEY in session) {
-    attachReturnTo(req, readReturnTo(req as IncomingMessage));
+    attachReturnTo(req, safeReturnTo(session[KEY]));
     delete session[KEY];
   }
   return safeReturnTo((req as Marked)[RETURN_TO]);
@@ -61,9 +62,9 @@ export function attachReturnTo(req: object, path: string | undefined): void {
 }
 
 /**
- * Saves the page that required a login, until a login is completed: in the session, or in a cookie for apps without
- * one, where a path that is too long is dropped. The cookie is not signed: its value is checked when it is read, and
- * the visitor could type any such path.
+ * Saves the page that required a login, until a login begins: in the session, or in a cookie for apps without one. A path
+ * that is too long is dropped. The cookie is not signed: its value is checked when it is read, and the visitor could type
+ * any such path.
  */
 export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const path = req.method === 'GET' ? safeReturnTo(pathOf(req)) : undefined;
@@ -72,27 +73,21 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
   if (session === undefined) {
     const isShort = encodeURIComponent(path).length <= MAX_COOKIE_VALUE;
     if (isShort) setCookie(req, res, COOKIE, path, LOGIN_LIFETIME);
-    return;
+  } else if (Buffer.byteLength(JSON.stringify(path)) <= MAX_SESSION_VALUE) {
+    session[KEY] = path;
+    await callSession(session, 'save');
   }
-  session[KEY] = path;
-  await callSession(session, 'save');
 }
 
-/** The saved page. It stays saved, because a login can fail and start again. */
+/** The saved page. */
 export function readReturnTo(req: IncomingMessage): string | undefined {
   const session = sessionOf(req);
   return safeReturnTo(session === undefined ? cookieOf(req, COOKIE) : session[KEY]);
 }
 
-/** Removes the saved page. */
-export async function dropReturnTo(req: IncomingMessage): Promise<void> {
+/** Removes the saved page. The session is not saved. */
+export function removeReturnTo(req: IncomingMessage): void {
   const session = sessionOf(req);
-  if (session === undefined) {
-    const res = responseOf(req as Request);
-    if (cookieOf(req, COOKIE) !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
-  } else if (KEY in session) {
-    delete session[KEY];
-    // Some sessions (iron-session) are saved only by a call.
-    await callSession(session, 'save');
-  }
+  if (session !== undefined) delete session[KEY];
+  else if (cookieOf(req, COOKIE) !== undefined) clearCookie(req, requiredResponse(req), COOKIE);
 }

@@ -1,15 +1,24 @@
+import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import { callStore } from '../stores/store-guard.js';
+import { isSecure } from './request.js';
 import { handleThrown, responseOf } from './response.js';
 
-/** A session. Its methods take a callback (express-session) or return a promise (iron-session). */
+type Method = (done: (error?: unknown) => void) => unknown;
+
+/** A session of express-session, or of whatever behaves like it: its methods take a callback. */
 export interface Session extends Record<string, unknown> {
-  save?: (done: (error?: unknown) => void) => unknown;
-  regenerate?: (done: (error?: unknown) => void) => unknown;
+  save?: Method;
+  regenerate?: Method;
+  reload?: Method;
+  cookie?: { secure?: unknown };
 }
 
 /** How long one call to a session can take, in milliseconds. */
 const SESSION_TIMEOUT = 5000;
+
+/** How long after a promise a session's callback can come, in milliseconds. */
+const CALLBACK_TIMEOUT = 250;
 
 /** The session of a request, if a session middleware has run. */
 export function sessionOf(req: object): Session | undefined {
@@ -17,54 +26,78 @@ export function sessionOf(req: object): Session | undefined {
   return Object(session) === session ? (session as Session) : undefined;
 }
 
+const INSTEAD =
+  "use express-session before passport, or loginAttempts: { cookieSecret: [ … ] } with { session: false } on both routes and keep the login yourself, as in the guide 'Without sessions'";
+
+/** Why a login cannot be kept in this session. @param method - which it lacks, or which answers with a promise only. */
+const unusable = (method: string, why: string): Error =>
+  new Error(`MarketplaceStrategy: the session of this app ${why} (${method}); ${INSTEAD}`);
+
 /**
  * Calls a method of the session, if it has it. A session is saved before a redirect, because a save at the end of
  * the response can come after the browser's next request.
  *
  * @throws MarketgateError `store_unavailable` when it fails or does not answer. The error of a session store can contain
  * the whole session, with a token that waits for "Continue".
+ * @throws Error for a session that answers with a promise only: passport waits for the callback, without a limit.
  */
-export async function callSession(session: Session, method: 'save' | 'regenerate'): Promise<void> {
+export async function callSession(session: Session, method: 'save' | 'reload'): Promise<void> {
   if (typeof session[method] !== 'function') return;
+  let isPromise = false;
   const call = () =>
     new Promise<void>((resolve, reject) => {
-      const returned = session[method]?.((error) => (error ? reject(error) : resolve())) as
-        | { then?: unknown }
-        | undefined;
+      const returned = session[method]?.((error) => (error ? reject(error) : resolve()));
       // Any thenable, because some libraries have their own promises.
-      if (typeof returned?.then === 'function')
-        Promise.resolve(returned).then(() => resolve(), reject);
+      if (typeof Object(returned).then !== 'function') return;
+      const end = () => {
+        isPromise = true;
+        resolve();
+      };
+      Promise.resolve(returned).then(() => setTimeout(end, CALLBACK_TIMEOUT), reject);
     });
   await callStore(`session.${method}`, call, SESSION_TIMEOUT);
-}
-
-/** Whether `req.session` can be assigned. Koa's is a getter and setter. */
-const isReplaceable = (req: Request): boolean =>
-  Object.getOwnPropertyDescriptor(req, 'session')?.writable === true;
-
-/**
- * Whether passport can give this request a new session when a user logs in. iron-session has
- * `save` and `destroy` but no id. Its data is in the cookie, so clearing it makes a new session.
- */
-export function canRegenerate(req: Request, session: Session): boolean {
-  const has = (name: string) => typeof session[name] === 'function';
-  if (has('regenerate')) return true;
-  return has('save') && has('destroy') && session.id === undefined && isReplaceable(req);
+  if (isPromise) throw unusable(`${method}()`, 'answers with promises only, as iron-session does');
 }
 
 /**
- * Makes passport's `req.logIn` work with every session that {@link canRegenerate}, within a deadline.
+ * Refuses a session in which passport could not keep a login: passport itself finds out only after the exchange.
  *
- * @param succeed passport's `success`: calls `req.logIn`, or calls the app back, which can log in later.
- * @param onEnd is called once, when the login has ended, with the error if there is one.
- * @param keep saves in the new session who has logged in.
+ * @throws Error that says what to use instead.
  */
-export function withLogIn(
-  req: Request,
-  succeed: () => void,
-  onEnd: (error?: unknown) => void,
-  keep: (user: unknown) => Promise<void>,
-): void {
+export function checkKeepsLogin(req: IncomingMessage, session: Session): void {
+  if (typeof session.regenerate !== 'function') {
+    throw unusable('regenerate()', 'cannot be renewed, and passport renews it at every login');
+  }
+  if (session.cookie?.secure !== true || isSecure(req)) return;
+  // A session middleware can know of https what Express does not: express-session's option `proxy`.
+  if (req.headers['x-forwarded-proto'] !== undefined) return;
+  throw new Error(
+    "MarketplaceStrategy: the session's cookie is Secure and this request came over http, so the browser never gets it; use https, or cookie: { secure: 'auto' }; behind a proxy app.set('trust proxy', 1)",
+  );
+}
+
+/**
+ * Keeps the session of this request out of its response: it has been replaced in another response, and its cookie must not
+ * come back. express-session writes nothing where there is no session.
+ */
+export function leaveSession(req: object): void {
+  const { writable, value } = Object.getOwnPropertyDescriptor(req, 'session') ?? {};
+  if (writable && typeof value?.regenerate === 'function') Reflect.set(req, 'session', undefined);
+}
+
+/** What {@link watchLogIn} calls. */
+interface LogInWatch {
+  /** Called once, when the login has ended, with the error if there is one. */
+  readonly onEnd: (error?: unknown) => void;
+  /** Saves in the new session who has logged in. */
+  readonly keep: (user: unknown) => Promise<void>;
+}
+
+/**
+ * Runs passport's `success`, which calls `req.logIn`, or calls the app back, which can log in later. Passport's calls of
+ * the session have a deadline then.
+ */
+export function watchLogIn(req: Request, succeed: () => void, { onEnd, keep }: LogInWatch): void {
   const original = req.logIn as (...args: unknown[]) => unknown;
   let isCalled = false;
   let end = (error?: unknown): void => {
@@ -76,57 +109,28 @@ export function withLogIn(
     // Without a callback, passport keeps no login in a session.
     if (typeof done !== 'function') return original.apply(req, args);
     isCalled = true;
-    const restore = replaceSession(req);
-    return original.call(req, ...args.slice(0, -1), (error?: unknown) => {
-      restore();
-      end(error);
-      if (error) return done(error);
-      // The login counts also where this cannot be saved.
-      return keep(args[0])
-        .catch(() => {})
-        .then(() => done())
-        .catch((thrown: unknown) => handleThrown(req, responseOf(req), thrown));
-    });
+    let failure: unknown;
+    const call = () =>
+      new Promise<void>((resolve) => {
+        original.call(req, ...args.slice(0, -1), (error?: unknown) => {
+          failure = error;
+          resolve();
+        });
+      });
+    return callStore('the session, in which passport keeps the login,', call, SESSION_TIMEOUT)
+      .catch((error: unknown) => {
+        failure = error;
+      })
+      .then(async () => {
+        end(failure);
+        if (failure) return done(failure);
+        // The login counts also where this cannot be saved.
+        await keep(args[0]).catch(() => {});
+        return done();
+      })
+      .catch((thrown: unknown) => handleThrown(req, responseOf(req), thrown));
   };
   Object.assign(req, { logIn, login: logIn });
   succeed();
   if (!isCalled) end();
 }
-
-/**
- * Replaces `req.session` by an object derived from it whose methods take callbacks and have a deadline: passport calls
- * `regenerate` and `save` with callbacks, and waits without a limit. iron-session's own methods cannot be replaced.
- * @returns a function that puts the session back.
- */
-function replaceSession(req: Request): () => void {
-  let session = sessionOf(req);
-  if (session === undefined || !isReplaceable(req)) return () => {};
-  const setSession = (it: unknown): void => void Object.assign(req, { session: it });
-  const derivedFrom = (real: Session): Session =>
-    Object.create(real, {
-      regenerate: methodOf(req, async () => {
-        // Passport takes what is in here along (`keepSessionInfo`), also where the real session is emptied in place.
-        const kept: Session = Object(sessionOf(req));
-        for (const [key, value] of Object.entries(real)) {
-          if (!Object.hasOwn(kept, key)) kept[key] = value;
-        }
-        setSession(real);
-        if (typeof real.regenerate === 'function') await callSession(real, 'regenerate');
-        else for (const key of Object.keys(real)) delete real[key];
-        session = sessionOf(req) ?? real;
-        setSession(derivedFrom(session));
-      }),
-      save: methodOf(req, () => callSession(Object.assign(real, sessionOf(req)), 'save')),
-    });
-  setSession(derivedFrom(session));
-  return () => setSession(session);
-}
-
-/** A method with a callback. It is not enumerable, or it would be saved with the session's data. */
-const methodOf = (req: Request, run: () => Promise<void>): PropertyDescriptor => ({
-  enumerable: false,
-  value: (done: (error?: unknown) => void) =>
-    void run()
-      .then(() => done(), done)
-      .catch((thrown: unknown) => handleThrown(req, responseOf(req), thrown)),
-});

@@ -12,6 +12,7 @@ import {
   returnTo,
   type UserInfo,
 } from 'marketgate';
+import type { AuthenticateOptions } from 'passport';
 import { scopeFor } from '../../src/passport/strategy-options.js';
 import { parseSetCookie } from './set-cookie.js';
 import { userInfo } from './wire.js';
@@ -36,7 +37,7 @@ const OUTCOMES = ['success', 'fail', 'redirect', 'pass', 'error'] as const;
 async function drive(
   strategy: MarketplaceStrategy,
   req: object,
-  options: object,
+  options: AuthenticateOptions,
 ): Promise<Recorded[]> {
   const recorded: Recorded[] = [];
   const derived = Object.create(strategy) as MarketplaceStrategy;
@@ -54,6 +55,9 @@ async function drive(
     }
     for (const outcome of OUTCOMES) {
       derived[outcome] = (...args: unknown[]): void => {
+        const isRedirect = outcome !== 'fail' || options.failureRedirect;
+        // Passport reads it when all strategies have failed, and makes an error of its own.
+        if (!isRedirect && options.failWithError) throw new Error('Unauthorized');
         recorded.push([outcome, ...args]);
         if (outcome === 'success' && hasLogIn) (req as Request).logIn(args[0] as object, () => {});
         setImmediate(() => setImmediate(resolve));

@@ -135,9 +135,9 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
       await page.keyboard.press('Enter');
       await page.waitForURL(/\/account\?tab=orders$/);
       expect([await who(page), exchanges()]).toEqual([MIRA.name, 1]);
-      // Who went on is logged in.
+      // Who went on is logged in, and comes to where the login led.
       await page.goBack();
-      expect([path(page), await who(page)]).toEqual(['/', MIRA.name]);
+      expect([path(page), await who(page)]).toEqual(['/account?tab=orders', MIRA.name]);
     });
 
     it('is accessible and fits, narrow and wide, light and dark', async () => {

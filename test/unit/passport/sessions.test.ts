@@ -66,8 +66,10 @@ const ofKoa =
       Object.defineProperty(req, 'session', { get: () => kept, set });
       next();
     });
-const expressSession = (): Use =>
-  session({ secret: longSecret(), resave: false, saveUninitialized: false }) as unknown as Use;
+const expressSession = (cookie: session.CookieOptions = {}): Use =>
+  session({
+    ...{ secret: longSecret(), resave: false, saveUninitialized: false, cookie },
+  }) as unknown as Use;
 
 function passportWith(options: OpenLogin = {}) {
   const { strategy, exchanged } = openLogin(options);
@@ -86,6 +88,7 @@ async function open(
   const { passport, exchanged } = passportWith(options);
   const authenticate = passport.authenticate('marketplace', authOptions);
   const origin = await listen((req, res) => {
+    Object.assign(req, { res });
     const answer = (error?: unknown) => {
       const { user } = req as { user?: unknown };
       const { redeemed } = (req as { session?: Data }).session ?? {};
@@ -113,8 +116,6 @@ async function open(
 it.each<[string, () => Use, AuthenticateOptions]>([
   ['express-session', expressSession, {}],
   ['express-session, with keepSessionInfo', expressSession, { keepSessionInfo: true }],
-  ['one like iron-session: a promise, and no regenerate', ironSession, {}],
-  ['one whose methods return promises', withPromises, {}],
   ['one of Koa', () => ofKoa(withCallbacks()), {}],
 ])('passport keeps a login in %s', async (_name, makeSession, authOptions) => {
   const { ask, exchanged } = await open(makeSession(), authOptions);
@@ -125,15 +126,11 @@ it.each<[string, () => Use, AuthenticateOptions]>([
   expect(exchanged).toEqual(['k1']);
 });
 
-it.each<[string, () => Use]>([
-  ['express-session', expressSession],
-  ['one like iron-session', ironSession],
-  ['one whose methods return promises', withPromises],
-])(
+it.each([true, false])(
   'a login takes along what was in the session only with keepSessionInfo: %s',
-  async (_name, makeSession) => {
-    for (const keepSessionInfo of [true, false]) {
-      const { ask } = await open(makeSession(), { keepSessionInfo });
+  async (keepSessionInfo) => {
+    {
+      const { ask } = await open(expressSession(), { keepSessionInfo });
       await ask('/login?redeemed');
       await ask('/callback?auth_key=k1');
       const kept = keepSessionInfo && { redeemed: true };
@@ -144,14 +141,19 @@ it.each<[string, () => Use]>([
 
 const inCookie: OpenLogin = { where: 'cookie' };
 
-describe('with a session that cannot regenerate', () => {
-  it.each<[string, Use]>([
-    ['cookie-session', cookieSession()],
-    ['one that can only be saved', sessionWith(() => ({ save: async () => {} }))],
-    ['one like iron-session in Koa', ofKoa(ironSession())],
-  ])('a login is refused before it starts: %s', async (_name, use) => {
-    const { body } = await (await open(use)).ask('/login');
-    expect(body.error).toMatch(/^Error: MarketplaceStrategy: .*regenerate.*session: false/);
+describe('with a session that cannot keep a login', () => {
+  const secure: Use = (req, res, next) => expressSession({ secure: true })(req, res, () => next());
+  it.each<[string, Use, RegExp]>([
+    ['cookie-session', cookieSession(), /regenerate/],
+    ['iron-session', ironSession(), /regenerate/],
+    ['one whose methods return promises', withPromises(), /promises only.*save/],
+    ['one whose cookie the browser never gets', secure, /Secure.*trust proxy/],
+  ])('a login is refused before it starts, and says what to use: %s', async (_name, use, why) => {
+    const { ask } = await open(use);
+    const { body, response } = await ask('/login');
+    expect(body.error).toMatch(/^Error: MarketplaceStrategy: .*(cookieSecret|secure: 'auto')/);
+    expect(body.error).toMatch(why);
+    expect(response.headers.get('location')).toBeNull();
   });
 
   it.each<[string, AuthenticateOptions, object]>([
@@ -188,12 +190,12 @@ describe('a session that does not answer is an error', () => {
   const error = (method: string) =>
     expect.objectContaining({
       code: 'store_unavailable',
-      message: expect.stringContaining(`session.${method} did not answer within 5000 ms`),
+      message: expect.stringMatching(`session.*${method}.* did not answer within 5000 ms`),
     });
 
   it('when the attempt is saved', async () => {
     const { recorded } = await timeOut(openLogin().start({}, { session: { save: never } }));
-    expect(recorded).toEqual([['error', error('save')]]);
+    expect(recorded).toEqual([['error', error('.save')]]);
   });
 
   it.each(['regenerate', 'save'])('when passport calls %s', async (method) => {
@@ -213,7 +215,7 @@ describe('a session that does not answer is an error', () => {
       done();
     };
     held.regenerate = method === 'regenerate' ? never : regenerateOnly;
-    expect(await timeOut(visit({ auth_key: 'k1' }))).toEqual(error(method));
+    expect(await timeOut(visit({ auth_key: 'k1' }))).toEqual(error(''));
   });
 });
 
@@ -245,6 +247,7 @@ describe('what the app throws ends no process: Node alone responds with 500, and
       : passport.authenticate('marketplace');
     const use = expressSession();
     const origin = await listen((req, res) => {
+      Object.assign(req, { res });
       use(req, res, () => authenticate(req as never, res as never, fail));
     });
     const browser = new Browser();
@@ -253,4 +256,13 @@ describe('what the app throws ends no process: Node alone responds with 500, and
     expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error']);
     expect(console.error).toHaveBeenCalledExactlyOnceWith(new TypeError('of the app'));
   });
+});
+
+it('without req.res, which Express sets, a login is an error that has the line to add', async () => {
+  const { strategy } = openLogin();
+  const error = await new Promise((resolve) => {
+    const derived = Object.assign(Object.create(strategy), { error: resolve });
+    derived.authenticate({ method: 'GET', url: '/login', headers: {}, session: {} });
+  });
+  expect(String(error)).toMatch(/no response \(req\.res\).*req\.res = res; next\(\)/);
 });

@@ -1,16 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { isNavigation, prefersHtml } from '../../../src/web/request.js';
-import { requiredResponse, trackResponses } from '../../../src/web/response.js';
-import { listen } from '../../support/listen.js';
 
 const asRequest = (fields: object) => fields as IncomingMessage & never;
-
-it('the response is known where a framework wraps Node’s request, as Fastify', async () => {
-  trackResponses();
-  const origin = await listen((raw) => void requiredResponse({ raw } as never).end('found'));
-  expect(await (await fetch(origin)).text()).toBe('found');
-});
 
 const PAGE = { accept: 'text/html' };
 it.each<[object, string, boolean]>([

@@ -70,7 +70,11 @@ export function partsOf(lib, { baseUrl, authUrl, apiKey, appId, appSecret }, red
         throw new Error('a mistake of the app');
       },
     }),
-    authenticate: passport.authenticate('marketplace', { session: false }),
+    // Express sets `req.res`; the others need this line.
+    authenticate(req, res, next) {
+      req.res = res;
+      passport.authenticate('marketplace', { session: false })(req, res, next);
+    },
     /** For `/callback`, after `authenticate`. */
     loadUser: lib.loadUser(loginApi, { tokenStore }),
     userOf: (req) => ({ id: req.user.id, name: lib.userOf(req).user_name }),

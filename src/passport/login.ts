@@ -1,0 +1,627 @@
+import type { Request, Response } from 'express';
+import type { StrategyCreatedStatic } from 'passport';
+import { clientKey } from '../attempts/client-key.js';
+import { wait } from '../deadline.js';
+import { asError } from '../errors.js';
+import type { AccessToken } from '../model/access-token.js';
+import { markFreshLogin, markLoginRequest } from '../web/login-request.js';
+import { isPrefetch, isScripted, pathnameOf, queryOf, withoutQuery } from '../web/request.js';
+import { handleThrown, noStore, refuseWith, requiredResponse, sent } from '../web/response.js';
+import { attachReturnTo, readReturnTo, removeReturnTo, safeReturnTo } from '../web/return-to.js';
+import { checkKeepsLogin, leaveSession, sessionOf, watchLogIn } from '../web/session.js';
+import { identityOf, isLoggedIn } from '../web/user.js';
+import {
+  type Confirmed,
+  confirmationQuery,
+  isSentByAnotherSite,
+  isStartedElsewhere,
+  isSubresource,
+  mustAsk,
+  pendingLogin,
+  readConfirmation,
+  sendPage,
+} from './confirmation.js';
+import {
+  Failure,
+  failTellingWhy,
+  hostOf,
+  notAccepted,
+  notStarted,
+  report,
+  throwAsFailure,
+  tooManyRounds,
+  withoutEffect,
+} from './failure.js';
+import {
+  isEarly,
+  type LoginAttempt,
+  type LoginState,
+  markFor,
+  randomId,
+  readState,
+  shortHash,
+  whyNoAttempt,
+} from './login-state.js';
+import { browserOf, type LoginEnd, type Outcome, type RunningLogin } from './running-logins.js';
+import type { MarketplaceAuthenticateOptions, StrategySetup } from './strategy-options.js';
+import type { MarketplaceProfile } from './verify.js';
+
+/** What {@link Login} calls: passport's functions, and the strategy's hook. */
+export interface LoginActions extends StrategyCreatedStatic {
+  userProfile(
+    accessToken: string,
+    done: (error?: unknown, profile?: MarketplaceProfile) => void,
+  ): void;
+}
+
+/** A browser can have several attempts at once, one per tab. A further one replaces the oldest. */
+const MAX_ATTEMPTS = 5;
+/** After so many logins, or starts, one right after another, a further start would be one of an endless redirect. */
+const MAX_ROUNDS = 5;
+/** How soon a start after the login before it is a part of such a redirect, in milliseconds. */
+const ROUND = 10_000;
+/** How long a callback that another process has got too waits for that, and how often it looks, in milliseconds. */
+const [ELSEWHERE, LOOK] = [2000, 100];
+
+const FOLLOW_LINK =
+  'it would use up the auth_key or begin a login that nobody wants; follow the link instead';
+const NAVIGATE =
+  'the visitor must see the marketplace; open the path in the window instead, as in location.href = "/login"';
+
+/** Why an auth_key is not exchanged. */
+const USED = new Error('this auth_key was already used');
+const NO_ATTEMPT = new Error('other callbacks have taken all login attempts');
+
+/**
+ * One request to the strategy. The life of an attempt: `#start` begins it; `#callback` takes it for the exchange of an
+ * auth_key; then `#complete` logs in, or the login waits until `#answer` gets the visitor's "Continue". `#once` is around the
+ * last two: what a browser sends twice ends as it did first.
+ */
+export class Login {
+  readonly #setup: StrategySetup;
+  readonly #req: Request;
+  readonly #res: Response;
+  readonly #options: MarketplaceAuthenticateOptions;
+  readonly #actions: LoginActions;
+  /** Who is logged in when the request comes. */
+  readonly #who: string | undefined;
+  /** What is stored about the browser: {@link #save} changes both. */
+  #state: LoginState = { attempts: [] };
+  /** What this request runs, for others of this browser that come meanwhile. */
+  #running: { readonly login: RunningLogin; readonly isSent: Promise<boolean> } | undefined;
+  /** The attempt that this request uses. */
+  #attempt: LoginAttempt | undefined;
+  /** That of a login whose response the browser has dropped. */
+  #inherited: LoginAttempt | undefined;
+  /** The `user_id` of the account that has logged in. */
+  #account: string | undefined;
+
+  /** @throws Error for a request without a response. */
+  constructor(
+    setup: StrategySetup,
+    req: Request,
+    options: MarketplaceAuthenticateOptions,
+    actions: LoginActions,
+  ) {
+    this.#setup = setup;
+    this.#req = req;
+    this.#res = requiredResponse(req);
+    this.#options = options;
+    this.#actions = actions;
+    this.#who = isLoggedIn(req) ? shortHash(identityOf(req.user)) : undefined;
+  }
+
+  /** Handles the request, and calls one of passport's functions. */
+  async run(): Promise<void> {
+    const outcome = await this.#handle().catch((error: unknown) => this.#failed(error));
+    try {
+      this.#end(outcome);
+    } catch (thrown) {
+      // By the app's callback.
+      handleThrown(this.#req, this.#res, thrown);
+    }
+    const { login, isSent } = this.#running ?? {};
+    login?.end({
+      ...{ outcome, isDelivered: (await isSent) === true, state: this.#state },
+      ...{ attempt: this.#attempt, account: this.#account },
+    });
+  }
+
+  #end(outcome: Outcome): void {
+    const actions = this.#actions;
+    const [type, what, info] = outcome;
+    if (type === 'redirect' || type === 'pass' || type === 'ask') report(type);
+    if (type === 'redirect') actions.redirect(what);
+    else if (type === 'pass') actions.pass();
+    else if (type === 'error') actions.error(what);
+    else if (type === 'fail') failTellingWhy(actions, this.#options, what);
+    else if (type === 'success') {
+      watchLogIn(this.#req, () => actions.success(what, info), {
+        onEnd: (error) => report(error ? 'error' : 'success', error),
+        keep: (user) => this.#keepKnown(user),
+      });
+    }
+  }
+
+  /** How a request ends that has failed. A {@link Failure} becomes passport's `fail`, any other error `error`. */
+  async #failed(error: unknown): Promise<Outcome> {
+    refuseWith(this.#res, error);
+    const isFailure = error instanceof Failure;
+    report(isFailure ? 'fail' : 'error', error);
+    const attempt = this.#attempt;
+    if (attempt !== undefined) {
+      const attempts = this.#state.attempts.filter(({ id }) => id !== attempt.id);
+      const { id, to } = attempt;
+      const n = this.#options.failureRedirect ? this.#rounds() + 1 : 0;
+      const last = { id, to, at: this.#setup.clock(), n };
+      // The first error is the one to tell.
+      await this.#save({ attempts, last }).catch(() => {});
+    }
+    return isFailure ? ['fail', error] : ['error', asError(error)];
+  }
+
+  /** Reads the request, and ends in {@link #start}, {@link #callback}, {@link #showPage} or {@link #answer}. */
+  async #handle(): Promise<Outcome> {
+    const req = this.#req;
+    markLoginRequest(req);
+    noStore(this.#res);
+    // Test helpers give no method, and some no headers.
+    const { method = 'GET' } = req;
+    req.headers ??= {};
+    // A form can begin or confirm a login by POST.
+    if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {
+      throw withoutEffect('a prefetch, HEAD or OPTIONS of a login', FOLLOW_LINK);
+    }
+    this.#readState();
+    this.#checkSession();
+    const query = queryOf(req);
+    const authKeys = authKeysIn(query);
+    const confirmed = readConfirmation(query);
+    const isCallback = authKeys.length > 0 || hasBrokenUrl(query, this.#state);
+    if (!isCallback && confirmed === undefined) {
+      if (isScripted(req)) {
+        throw withoutEffect('the start of a login by a script or an image', NAVIGATE);
+      }
+      return this.#start();
+    }
+    if (isSubresource(req) || (isCallback && method !== 'GET')) {
+      const what = 'a callback that is no navigation (an image, a script, a fetch, a POST)';
+      throw withoutEffect(what, FOLLOW_LINK);
+    }
+    if (authKeys.length > 0) {
+      const authKey = readAuthKey(authKeys);
+      return this.#once(`auth_key ${authKey}`, () => this.#callback(authKey));
+    }
+    if (confirmed !== undefined) {
+      if (confirmed.answer === undefined) return this.#showPage(confirmed.id);
+      return this.#once(`${confirmed.answer} ${confirmed.id}`, () => this.#answer(confirmed));
+    }
+    throw new Failure(
+      'auth_key_rejected',
+      'the callback cannot be used: the redirect URL registered with the app has a query of its own, which the service breaks; register one without',
+      { detail: 'Logging in does not work on this site at the moment. Please tell the site.' },
+    );
+  }
+
+  #readState(): void {
+    const { storage, clock } = this.#setup;
+    this.#state = readState(storage.read(this.#req), clock(), this.#who);
+  }
+
+  /** Replaces a part of what is stored about the browser. */
+  async #save(change: Partial<LoginState>): Promise<void> {
+    this.#state = { ...this.#state, ...change };
+    this.#state = await this.#setup.storage.write(this.#req, this.#state);
+  }
+
+  /** `passport.authorize` logs nobody in. Without any session, the app can have a callback of its own that keeps the login. */
+  #checkSession(): void {
+    const { session: isWanted, assignProperty } = this.#options;
+    const session = sessionOf(this.#req);
+    const isKept = '_sessionManager' in this.#req && isWanted !== false && !assignProperty;
+    if (isKept && session !== undefined) checkKeepsLogin(this.#req, session);
+  }
+
+  // The start
+
+  /** Begins a login attempt and sends the browser to the service. */
+  async #start(): Promise<Outcome> {
+    const { setup, req, state } = { setup: this.#setup, req: this.#req, state: this.#state };
+    const at = setup.clock();
+    const foreign = isStartedElsewhere(req) || undefined;
+    this.#checkRounds(at);
+    const to = this.#wanted();
+    const attempt: LoginAttempt = { id: randomId(), at, to, foreign, who: this.#who };
+    // The page is kept once.
+    const others = state.attempts.map((it) => (it.to === to ? { ...it, to: undefined } : it));
+    const last = state.last && { ...state.last, to: undefined };
+    await this.#save({ attempts: [...others, attempt].slice(-MAX_ATTEMPTS), last });
+    if (this.#state.attempts.at(-1)?.to !== undefined) removeReturnTo(req);
+    const host = hostOf(req);
+    if (host !== undefined) setup.hosts.set(host, true);
+    const url = setup.loginApi.loginUrl();
+    const query = setup.state ? `&${new URLSearchParams({ state: attempt.id })}` : '';
+    return ['redirect', url + query];
+  }
+
+  /** Where the login leads: where this start says, or the page that required it, also after a login that has failed. */
+  #wanted(): string | undefined {
+    const { attempts, last } = this.#state;
+    const earlier =
+      attempts.findLast(({ to }) => to !== undefined)?.to ?? (last?.ok ? undefined : last?.to);
+    const wanted = safeReturnTo(this.#options.returnTo) ?? readReturnTo(this.#req) ?? earlier;
+    // A login that leads to itself would begin a second one, which then counts as begun here.
+    const isItself = wanted !== undefined && withoutQuery(wanted) === pathnameOf(this.#req);
+    return isItself ? undefined : wanted;
+  }
+
+  /** How many logins have ended in a row, right before now. */
+  #rounds(): number {
+    const { last } = this.#state;
+    return last && this.#setup.clock() - last.at < ROUND ? last.n : 0;
+  }
+
+  /** Ends a redirect that would not end, where the service remembers the visitor's consent. @throws an error with the reason. */
+  #checkRounds(now: number): void {
+    if (this.#who !== undefined) return;
+    const { attempts, last } = this.#state;
+    if (this.#rounds() >= MAX_ROUNDS) {
+      if (last?.ok) throw tooManyRounds('completed');
+      // Not for one who presses "Log in" again and again.
+      if (readReturnTo(this.#req) !== undefined) throw tooManyRounds('failed');
+    }
+    const isSentBack = isSentByAnotherSite(this.#req);
+    const recent = attempts.filter(({ at }) => now - at < ROUND);
+    const isAllSentBack = recent.slice(1).every(({ foreign }) => foreign);
+    if (isSentBack && isAllSentBack && recent.length >= MAX_ROUNDS) throw tooManyRounds('begun');
+  }
+
+  // The callback
+
+  /** Exchanges the auth_key for a token, once, and completes the login or asks the visitor first. */
+  async #callback(authKey: string): Promise<Outcome> {
+    const { claims, clock, askWhen } = this.#setup;
+    const state = this.#state;
+    const isStarted = this.#inherited !== undefined || state.attempts.length > 0;
+    if (claims.has(authKey)) return this.#endUsed(isStarted);
+    if (!isStarted) {
+      const mark = markFor(state, authKey, clock());
+      if (mark !== state.mark) await this.#save({ mark });
+    }
+    if (this.#attempts().length === 0 || isEarly(state, authKey)) return this.#endWithoutLogin();
+
+    const token = await this.#exchange(authKey);
+    if (token === 'used') return (await this.#endElsewhere()) ?? this.#endUsed(isStarted);
+    if (token === undefined) return this.#endWithoutLogin();
+    const { to, id: attemptId } = this.#attempt as LoginAttempt;
+    const profile = await this.#profileOf(token);
+    const who = this.#who;
+    const known = who && shortHash(profile.id, who);
+    if (!mustAsk(askWhen, this.#req, state, known)) {
+      return this.#complete(token, profile, { id: attemptId, to });
+    }
+    const pending = pendingLogin(token, profile, { at: clock(), who, to });
+    const attempts = this.#state.attempts.filter(({ id }) => id !== attemptId);
+    await this.#save({ pending, attempts });
+    return ['redirect', confirmationQuery(pending.id)];
+  }
+
+  /** The attempts of this browser that the callback can use: where the deployment echoes `state`, only that one. */
+  #attempts(): readonly LoginAttempt[] {
+    if (this.#inherited !== undefined) return [this.#inherited];
+    const { attempts } = this.#state;
+    if (!this.#setup.state) return attempts;
+    const echoed = String(queryOf(this.#req).state);
+    return attempts.filter(({ id }) => id === echoed);
+  }
+
+  /**
+   * Trades the auth_key and an attempt for a token. Gives 'used' for a key that another request has used, and `undefined`
+   * when other callbacks have taken all attempts.
+   */
+  async #exchange(authKey: string): Promise<AccessToken | 'used' | undefined> {
+    const { claims, clientOf, loginApi } = this.#setup;
+    // Both only once the guess limit allows it: over it, nothing is used up, and nothing is stored.
+    const take = async (): Promise<void> => {
+      // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
+      if (!(await claims.claim(authKey))) throw USED;
+      this.#attempt = await this.#takeAttempt();
+      if (this.#attempt === undefined) throw NO_ATTEMPT;
+    };
+    try {
+      const visitor = clientOf(this.#req);
+      // Another site's page can begin logins and open callbacks. The visitor's address must not pay for them.
+      const isForeign = this.#attempts().every(({ foreign }) => foreign);
+      const client = isForeign && visitor ? `elsewhere ${clientKey(String(visitor))}` : visitor;
+      const token = await loginApi.exchange(authKey, { client, beforeSend: take });
+      // An app can have given an object of its own, which takes no such option.
+      if (this.#attempt === undefined) await take();
+      return token;
+    } catch (error) {
+      if (error === USED) return 'used';
+      if (error === NO_ATTEMPT) return undefined;
+      return throwAsFailure(error);
+    }
+  }
+
+  /** Takes an attempt, for a single use: the newest, because visitors mostly finish the login they began last. */
+  async #takeAttempt(): Promise<LoginAttempt | undefined> {
+    if (this.#inherited !== undefined) return this.#inherited;
+    // Concurrent callbacks can find the same attempt, and a browser can send an old cookie again. Only the first
+    // claim succeeds; the others try the next attempt.
+    for (const attempt of [...this.#attempts()].reverse()) {
+      if (await this.#setup.claims.claim(attempt.id)) return attempt;
+    }
+    return undefined;
+  }
+
+  #profileOf(token: AccessToken): Promise<MarketplaceProfile> {
+    return new Promise<MarketplaceProfile>((resolve, reject) => {
+      const returned: unknown = this.#actions.userProfile(token.value, (error, profile) => {
+        if (error) reject(error);
+        else if (profile?.id) resolve(profile);
+        else reject(new TypeError('MarketplaceStrategy: userProfile gave no profile with an id'));
+      });
+      // An override can be an async function that fails before it calls its callback.
+      if (returned instanceof Promise) returned.catch(reject);
+    }).catch(throwAsFailure);
+  }
+
+  // "Continue as NAME?"
+
+  /** Sends the page that asks. Without a login that waits for it, it is the second time that the browser comes. */
+  async #showPage(id: string): Promise<Outcome> {
+    const pending = this.#pending(id);
+    if (pending === undefined) return this.#endWithoutLogin(id);
+    const isLoggedInAs = this.#options.assignProperty ? 'connect' : 'switch';
+    const change = this.#who ? isLoggedInAs : 'login';
+    await sendPage(this.#req, this.#res, pending, change, this.#setup.renderConfirmation);
+    return ['ask'];
+  }
+
+  /** The login that waits for the answer. @throws Failure where somebody else is logged in by now. */
+  #pending(id: string) {
+    const { pending } = this.#state;
+    // An old cookie can still have one that has been answered.
+    if (pending?.id !== id || this.#setup.claims.has(id)) return undefined;
+    if (pending.who === this.#who) return pending;
+    const message = 'somebody else has logged in, or out, since this login began';
+    throw new Failure('login_failed', `${message}; log in again`, {
+      status: 403,
+      detail: 'You have logged in or out since this login began. Please begin again.',
+    });
+  }
+
+  /** Acts on the visitor's answer. */
+  async #answer({ id, answer }: Confirmed): Promise<Outcome> {
+    const { claims } = this.#setup;
+    const pending = this.#pending(id);
+    if (pending === undefined) return this.#endWithoutLogin(id);
+    if (isSentByAnotherSite(this.#req)) {
+      const message = 'an answer to "Continue as NAME?" that another site has sent does not count';
+      throw new Failure('login_failed', message, { status: 403 });
+    }
+    if (answer === 'continue') {
+      // Claimed after the call, so that a retry after an outage finds it.
+      const profile = await this.#profileOf(pending.token);
+      if (shortHash(profile.id) !== pending.account) {
+        const message =
+          'the service says that the access_token belongs to another account than the one that the page has named';
+        throw new Failure('login_failed', `${message}; log in again`);
+      }
+      if (!(await claims.claim(id))) return (await this.#endElsewhere()) ?? this.#endWithoutLogin();
+      return this.#complete(pending.token, profile, pending);
+    }
+    await this.#save({ pending: undefined });
+    await claims.claim(id);
+    const detail = 'You chose not to continue, so nobody was logged in.';
+    throw new Failure('login_failed', detail, { detail });
+  }
+
+  // The end
+
+  /** Stores the token, runs verify and logs the user in. @param login - the attempt, or what waited for "Continue". */
+  async #complete(
+    token: AccessToken,
+    profile: MarketplaceProfile,
+    { id, to }: { readonly id: string; readonly to?: string | undefined },
+  ): Promise<Outcome> {
+    const { tokenStore, tokenName, verify, claims, clock } = this.#setup;
+    const req = this.#req;
+    await tokenStore?.set(tokenName(profile.id), token);
+    const { user, info } = await verify({ profile, token, req });
+    if (!user) throw notAccepted(info);
+    // A stranger's callback link could otherwise use another tab's attempt to switch the account. Claimed as well, for
+    // an old cookie that still has them.
+    const { attempts, pending } = this.#state;
+    const open = [...attempts, ...(pending ? [pending] : [])];
+    await Promise.all(open.map((it) => claims.claim(it.id).catch(() => false)));
+    this.#account = profile.id;
+    // `passport.authorize` leaves the user who is logged in.
+    const whoThen = this.#options.assignProperty ? this.#who : shortHash(identityOf(user));
+    const wanted = to ?? readReturnTo(req) ?? safeReturnTo(this.#options.returnTo);
+    removeReturnTo(req);
+    await this.#saveEnd(whoThen, {
+      attempts: [],
+      last: { id, at: clock(), ok: true, to: wanted, n: this.#rounds() + 1 },
+    });
+    return this.#succeed(['success', user, info ?? {}]);
+  }
+
+  /** Saves that somebody has logged in. */
+  #saveEnd(who: string | undefined, { attempts, last }: LoginState): Promise<void> {
+    const known = who && this.#account && shortHash(this.#account, who);
+    return this.#save({ attempts, mark: undefined, pending: undefined, last, known });
+  }
+
+  #succeed(outcome: Outcome): Outcome {
+    attachReturnTo(this.#req, this.#state.last?.to);
+    markFreshLogin(this.#req);
+    return outcome;
+  }
+
+  /** Saves once more who has logged in: passport has begun a new session. It reads where to go from there. */
+  async #keepKnown(user: unknown): Promise<void> {
+    const session = sessionOf(this.#req);
+    const { last } = this.#state;
+    if (this.#options.successReturnToOrRedirect && session && last?.to) session.returnTo = last.to;
+    await this.#saveEnd(shortHash(identityOf(user)), this.#state);
+  }
+
+  /**
+   * Ends a callback that exchanges nothing. A logged-in user is redirected to `successRedirect`, or passed on to the next
+   * handler. For anybody else it throws a {@link Failure} with status 403.
+   *
+   * @param id of the login that has ended, where the browser has sent it twice.
+   */
+  #endWithoutLogin(id?: string): Outcome {
+    const { last } = this.#state;
+    if (!isLoggedIn(this.#req)) {
+      const { storage, clock, hosts } = this.#setup;
+      const stored = storage.read(this.#req);
+      const why = storage.whyMissing(this.#req) ?? whyNoAttempt(stored, clock(), this.#who);
+      throw notStarted(this.#req, hosts, why);
+    }
+    const to = id !== undefined && last?.id === id ? last.to : undefined;
+    attachReturnTo(this.#req, to ?? safeReturnTo(this.#options.returnTo));
+    const { successReturnToOrRedirect, successRedirect } = this.#options;
+    const url = successReturnToOrRedirect ? (to ?? successReturnToOrRedirect) : successRedirect;
+    return url === undefined ? ['pass'] : ['redirect', url];
+  }
+
+  /** Ends a callback with a used auth_key. Only a browser that has begun a login learns that it was used. */
+  #endUsed(isStarted: boolean): Outcome {
+    if (isLoggedIn(this.#req) || !isStarted) return this.#endWithoutLogin();
+    throw new Failure('auth_key_rejected', 'this auth_key was already used; log in again');
+  }
+
+  // Twice is once
+
+  /**
+   * Runs a login, once for each browser at a time. Another request of this browser waits for the first one's response,
+   * and then ends as that did, or goes on where it has an attempt of its own.
+   *
+   * @param subject - what only this browser has: its auth_key, or the "Continue" that was pressed.
+   */
+  async #once(subject: string, run: () => Promise<Outcome>): Promise<Outcome> {
+    const { running } = this.#setup;
+    const browser = browserOf(this.#req);
+    if (browser === undefined) return run();
+    let next: Outcome | (() => Promise<Outcome>) = run;
+    let seen: RunningLogin | undefined;
+    for (;;) {
+      const other = running.of(browser);
+      if (other === undefined || other === seen) break;
+      seen = other;
+      const end = await other.ended;
+      const isSame = other.subject === subject;
+      next = await (isSame ? this.#again(end, run) : this.#afterwards(end, run));
+      if (typeof next !== 'function') return next;
+    }
+    this.#running = { login: running.begin(browser, subject), isSent: sent(this.#res) };
+    return next();
+  }
+
+  /** How the second of two equal requests ends. */
+  async #again(
+    end: LoginEnd,
+    run: () => Promise<Outcome>,
+  ): Promise<Outcome | (() => Promise<Outcome>)> {
+    const { outcome, isDelivered, state } = end;
+    // With "resave", the end of this response would undo what the other one has saved.
+    if (outcome[0] === 'redirect') await this.#setup.storage.refresh(this.#req);
+    switch (outcome[0]) {
+      case 'success':
+        return isDelivered ? this.#lookAgain(state.last?.id) : () => this.#takeOver(end);
+      case 'redirect':
+        return isDelivered ? outcome : () => this.#takeOver(end);
+      case 'fail':
+      case 'error':
+        return outcome;
+      default:
+        return run;
+    }
+  }
+
+  /** How a request ends that comes with another auth_key, or with the answer to the page, while a login of its browser runs. */
+  async #afterwards(
+    { outcome, isDelivered, state, attempt }: LoginEnd,
+    run: () => Promise<Outcome>,
+  ): Promise<Outcome | (() => Promise<Outcome>)> {
+    const { storage, claims } = this.#setup;
+    // What the other request has saved must not be undone.
+    if (await storage.refresh(this.#req)) this.#readState();
+    const isAnswer = authKeysIn(queryOf(this.#req)).length === 0;
+    const hasOwn = this.#state.attempts.some(({ id }) => !claims.has(id));
+    if (isAnswer || hasOwn || attempt === undefined) return run;
+    if (!isDelivered && outcome[0] !== 'fail') {
+      this.#inherited = attempt;
+      return run;
+    }
+    return outcome[0] === 'success' ? this.#lookAgain(state.last?.id) : outcome;
+  }
+
+  /** Sends the browser to this path once more, with the cookies of the first response and without the auth_key. */
+  #lookAgain(id = randomId()): Outcome {
+    leaveSession(this.#req);
+    return ['redirect', confirmationQuery(id)];
+  }
+
+  /** Ends as a login whose response the browser has dropped. */
+  async #takeOver({ outcome, state, attempt, account }: LoginEnd): Promise<Outcome> {
+    this.#attempt = attempt;
+    this.#account = account;
+    await this.#save(state);
+    return outcome[0] === 'success' ? this.#succeed(outcome) : outcome;
+  }
+
+  /**
+   * Waits for a login that another process runs, with the auth_key or the attempt of this one. The session shows how that
+   * ends: it is gone, or has a login that waits for "Continue".
+   */
+  async #endElsewhere(): Promise<Outcome | undefined> {
+    const { storage } = this.#setup;
+    const { pending, attempts } = this.#state;
+    const id = (this.#attempt ?? attempts.at(-1) ?? pending)?.id;
+    for (let waited = 0; waited < ELSEWHERE; waited += LOOK) {
+      await wait(LOOK);
+      const isThere = await storage.refresh(this.#req);
+      if (isThere === undefined) return undefined;
+      if (!isThere) return this.#lookAgain(id);
+      this.#readState();
+      const now = this.#state;
+      if (now.pending && now.pending.id !== pending?.id) {
+        return ['redirect', confirmationQuery(now.pending.id)];
+      }
+      const isRunning = now.attempts.some((it) => it.id === id) || now.pending?.id === id;
+      if (!isRunning && now.last?.id !== id) return undefined;
+    }
+    return this.#state.last?.ok && this.#state.last.id === id ? this.#lookAgain(id) : undefined;
+  }
+}
+
+/**
+ * Whether the redirect URL has a query: the service appends "?auth_key=…" even then. A link with such text is the app's
+ * own before a login has begun, as in "/login?next=/a?auth_key=1".
+ */
+const hasBrokenUrl = (query: Record<string, unknown>, { attempts }: LoginState): boolean =>
+  Object.values(query)
+    .flat()
+    .filter((value) => typeof value === 'string' && value.includes('?auth_key='))
+    .some((value) => attempts.length > 0 || !/^[^?]*\//.test(String(value)));
+
+/** The values of `auth_key`. Express 5 parses `auth_key[]=…` as a parameter of the name `auth_key[]`. */
+const authKeysIn = (query: Record<string, unknown>): unknown[] =>
+  Object.entries(query).flatMap(([name, value]) => {
+    if (name === 'auth_key') return [value];
+    return name.startsWith('auth_key[') ? [[value]] : [];
+  });
+
+function readAuthKey([authKey, ...others]: unknown[]): string {
+  const isOne = typeof authKey === 'string' && others.length === 0;
+  if (isOne && authKey.trim() !== '') return authKey;
+  const why = isOne ? 'auth_key is empty' : 'auth_key must be given once';
+  throw new Failure('auth_key_rejected', `the callback cannot be used: ${why}`, {
+    detail: 'This login link is not complete. Please log in again.',
+  });
+}

@@ -1,0 +1,235 @@
+import express5 from 'express';
+import session, { MemoryStore, type SessionOptions } from 'express-session';
+import { errorHandler, isFreshLogin, MemoryTokenStore, returnTo } from 'marketgate';
+import { Passport } from 'passport';
+import { describe, expect, it, vi } from 'vitest';
+import { Browser } from '../../support/browser.js';
+import { deferred } from '../../support/deferred.js';
+import { expressVersions } from '../../support/express-versions.js';
+import { listen } from '../../support/listen.js';
+import { longSecret, type OpenLogin, openLogin } from '../../support/strategy-harness.js';
+
+// A browser sends a callback or a "Continue" twice: a service worker's preload, a double click, an antivirus. Over real
+// sockets, with passport and express-session.
+
+type Express = (typeof expressVersions)[number][1];
+
+interface Options extends OpenLogin {
+  express?: Express;
+  store?: MemoryStore;
+  session?: Partial<SessionOptions>;
+}
+
+/** One process of an app, whose exchanges wait until the test lets them go on. */
+async function openApp({ express = express5, store, session: more, ...options }: Options) {
+  const gate = deferred();
+  const token = { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
+  const exchanged: string[] = [];
+  const exchange = async (key: string) => {
+    exchanged.push(key);
+    await gate.promise;
+    return token;
+  };
+  const { strategy } = openLogin({ api: { exchange }, ...options });
+  const passport = new Passport();
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser((user: Express.User, done) => done(null, user));
+  passport.use(strategy);
+  const logins: unknown[] = [];
+  let arrived = 0;
+  const app = express();
+  const secret = longSecret();
+  app.use((req, _res, next) => {
+    if (req.path === '/callback') arrived++;
+    next();
+  });
+  app.use(session({ secret, resave: false, saveUninitialized: false, store, ...more } as never));
+  app.use(passport.session());
+  app.get('/login', passport.authenticate('marketplace', { returnTo: '/wanted' }));
+  const login = passport.authenticate('marketplace', { failWithError: true });
+  app.get('/callback', login, (req, res) => {
+    if (isFreshLogin(req)) logins.push(req.user);
+    res.redirect(returnTo(req) ?? '/home');
+  });
+  app.use((req, res) => void res.send(`${req.path} ${req.user?.id ?? 'nobody'}`));
+  app.use(errorHandler({ log: false }));
+  return {
+    origin: await listen(app),
+    exchanged,
+    logins,
+    /** Lets all exchanges go on, once so many callbacks have arrived, and the browser has dropped one. */
+    async letGoOn(count: number, drop?: () => Promise<void>): Promise<void> {
+      await vi.waitFor(() => expect(arrived).toBe(count), { timeout: 20_000 });
+      await drop?.();
+      // What has arrived has been given to the strategy.
+      for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+      gate.resolve();
+    },
+  };
+}
+
+/** A browser that has begun a login. */
+async function visitor(origin: string): Promise<Browser> {
+  const browser = new Browser();
+  await browser.get(`${origin}/login`);
+  return browser;
+}
+
+const locationOf = (response: Response) => response.headers.get('location') ?? '';
+
+/** A request that the browser drops: the first of two clicks. */
+function dropped(browser: Browser, url: string) {
+  const controller = new AbortController();
+  const cookie = browser.cookies(url);
+  const response = fetch(url, {
+    headers: { cookie },
+    redirect: 'manual',
+    signal: controller.signal,
+  });
+  const drop = async () => {
+    controller.abort();
+    await response.catch(() => {});
+  };
+  return { drop };
+}
+
+const MODES: [string, Options][] = [
+  ['a session', {}],
+  ['a session that every request saves and renews', { session: { resave: true, rolling: true } }],
+  ['a session for everybody', { session: { saveUninitialized: true } }],
+  ['a cookie', { where: 'cookie' }],
+];
+
+describe.each(expressVersions)('on %s', (_version, express) => {
+  describe.each(MODES)('with attempts in %s', (_where, mode) => {
+    const open = (options: Options = {}) => openApp({ express, ...mode, ...options });
+
+    it('a callback that comes twice logs in once, and the second is where the first was', async () => {
+      const { origin, exchanged, logins, letGoOn } = await open();
+      const browser = await visitor(origin);
+      const both = ['?auth_key=k1', '?auth_key=k1'].map((it) =>
+        browser.get(`${origin}/callback${it}`),
+      );
+      await letGoOn(2);
+      const [first, second] = (await Promise.all(both)) as [Response, Response];
+      expect([first.status, locationOf(first)]).toEqual([302, '/wanted']);
+      expect(locationOf(second)).toMatch(/^\?marketgate=[\w-]{22}$/);
+      const last = await browser.open(new URL(locationOf(second), `${origin}/callback`).href);
+      expect([last.url, last.text]).toEqual([`${origin}/wanted`, '/wanted 77']);
+      expect([exchanged, logins]).toEqual([['k1'], [{ id: '77' }]]);
+    });
+
+    it('the first of two clicks, which the browser drops, hands its login to the second', async () => {
+      const { origin, exchanged, logins, letGoOn } = await open();
+      const browser = await visitor(origin);
+      const url = `${origin}/callback?auth_key=k1`;
+      const first = dropped(browser, url);
+      const second = browser.open(url);
+      await letGoOn(2, first.drop);
+      expect(await second).toMatchObject({ url: `${origin}/wanted`, text: '/wanted 77' });
+      expect((await browser.open(`${origin}/home`)).text).toBe('/home 77');
+      expect(exchanged).toEqual(['k1']);
+      expect(logins).toHaveLength(2);
+    });
+
+    it('two auth_keys of one attempt are one login', async () => {
+      const { origin, exchanged, letGoOn } = await open();
+      const browser = await visitor(origin);
+      const both = ['k1', 'k2'].map((key) => browser.open(`${origin}/callback?auth_key=${key}`));
+      await letGoOn(2);
+      for (const { text } of await Promise.all(both)) expect(text).toBe('/wanted 77');
+      expect(exchanged).toEqual(['k1']);
+    });
+
+    it('of two auth_keys of one attempt the second is taken where the browser has dropped the first', async () => {
+      const { origin, exchanged, letGoOn } = await open();
+      const browser = await visitor(origin);
+      const first = dropped(browser, `${origin}/callback?auth_key=k1`);
+      const second = browser.open(`${origin}/callback?auth_key=k2`);
+      await letGoOn(2, first.drop);
+      expect((await second).text).toBe('/wanted 77');
+      expect(exchanged).toEqual(['k1', 'k2']);
+    });
+
+    it.each(['answered', 'dropped'])(
+      'a callback that comes twice is asked about once, where the first was %s, and "Continue" twice logs in',
+      async (how) => {
+        const { origin, letGoOn, logins } = await open({ confirm: true });
+        const browser = await visitor(origin);
+        const url = `${origin}/callback?auth_key=k1`;
+        const first = how === 'dropped' ? dropped(browser, url) : undefined;
+        const other = first ?? browser.get(url);
+        const second = browser.open(url);
+        await letGoOn(2, first?.drop);
+        await other;
+        const page = await second;
+        expect(page.text).toContain('Continue as');
+        const pressed = await Promise.all([
+          browser.pressContinue(page),
+          browser.pressContinue(page),
+        ]);
+        for (const { text } of pressed) expect(text).toBe('/wanted 77');
+        expect(logins).toHaveLength(1);
+      },
+    );
+
+    it('a login that fails says the same to both', async () => {
+      const { origin, letGoOn } = await open({ verify: (_input: unknown) => false });
+      const browser = await visitor(origin);
+      const both = [1, 2].map(() => browser.open(`${origin}/callback?auth_key=k1`));
+      await letGoOn(2);
+      for (const { status, text } of await Promise.all(both)) {
+        expect([status, text]).toEqual([
+          401,
+          expect.stringContaining('does not accept this account'),
+        ]);
+      }
+    });
+
+    it('a login waits for nobody else’s, and another auth_key with the same cookies gets nobody in', async () => {
+      const { origin, letGoOn, exchanged } = await open();
+      const browser = await visitor(origin);
+      // A stranger who has planted the visitor's cookies does not know the auth_key.
+      const cookie = browser.cookies(origin);
+      const stranger = new Browser();
+      const login = browser.open(`${origin}/callback?auth_key=k1`);
+      await vi.waitFor(() => expect(exchanged).toEqual(['k1']));
+      const attack = stranger.get(`${origin}/callback?auth_key=junk`, { cookie });
+      await letGoOn(2);
+      expect((await login).text).toBe('/wanted 77');
+      const response = await attack;
+      const next = new URL(locationOf(response), `${origin}/callback`).href;
+      expect((await stranger.get(next, { cookie })).status).toBe(403);
+      expect((await stranger.open(`${origin}/home`, { cookie })).text).toBe('/home nobody');
+      expect(exchanged).toEqual(['k1']);
+    });
+  });
+});
+
+describe('in two processes with one session store', () => {
+  const twoProcesses = async (options: Options) => {
+    const shared = { store: new MemoryStore(), ...options };
+    const apps = [await openApp(shared), await openApp(shared)] as const;
+    return { apps, browser: await visitor(apps[0].origin) };
+  };
+
+  it.each([
+    ['that claims', { tokenStore: new MemoryTokenStore() }, false],
+    ['that claims', { tokenStore: new MemoryTokenStore() }, true],
+  ])('a callback that comes to both is one login, with a token store %s', async (...row) => {
+    const [, options, confirm] = row;
+    const { apps, browser } = await twoProcesses({ ...options, confirm });
+    const cookie = browser.cookies(apps[0].origin);
+    const [first, second] = apps.map(({ origin }) =>
+      browser.get(`${origin}/callback?auth_key=k1`, { cookie }),
+    ) as [Promise<Response>, Promise<Response>];
+    for (const app of apps) await app.letGoOn(1);
+    const locations = [locationOf(await first), locationOf(await second)];
+    const again = expect.stringMatching(/^\?marketgate=[\w-]{22}$/);
+    expect(locations).toEqual(
+      confirm ? [again, again] : expect.arrayContaining(['/wanted', again]),
+    );
+    expect(apps.flatMap(({ exchanged }) => exchanged)).toEqual(['k1']);
+    if (confirm) expect(locations[0]).toBe(locations[1]);
+  });
+});
