@@ -236,7 +236,8 @@ export class KeyApi {
   /**
    * Whether the service is down: account/details, asked now, once for all callers, cannot be reached, times out or fails.
    * False while the service asks to be left alone, and for what this process lacks. After a call that has failed, it tells
-   * an outage from a failure that only concerns what was asked. Never rejects.
+   * an outage from a failure that only concerns what was asked. Each call can cost a request: not for a route that any visitor
+   * can open. Never rejects.
    */
   isDown(): Promise<boolean> {
     return this.#http.isDown();

@@ -63,9 +63,10 @@ export class Health {
 
   /**
    * How the service is now. That it is up is believed of a question only that was asked after this call; one question
-   * serves all who wait for it.
+   * serves all who wait for it. A service that asks to be left alone is not asked.
    */
   async state(): Promise<ServiceState> {
+    if (this.backoff > 0) return 'unclear';
     if (this.#isResting) return 'down';
     const question = this.#question;
     const known = await question?.state;
@@ -121,7 +122,11 @@ export class Health {
     this.check(what);
     if (this.backoff > 0) {
       this.#asksAgainAt = this.clock() + MINUTE;
-      if ((await deadline.race(this.#askAgain())) === 'up') this.#gateClosedUntil = 0;
+      const answered = this.#askAgain().then((state) => {
+        if (state === 'up') this.#gateClosedUntil = 0;
+      });
+      // Its answer counts also where this call ends before.
+      await deadline.race(answered);
       this.check(what);
     }
     if (this.isOpen) this.#decide(this.#askAgain());
@@ -170,7 +175,7 @@ export class Health {
 
   /** The service asks to be left alone, at one input. Resolves with whether that holds for all: the gate closes then. */
   async isToBeLeftAlone(seconds: number): Promise<boolean> {
-    const closing = this.backoff > 0 ? Promise.resolve('unclear' as const) : this.state();
+    const closing = this.state();
     this.#closing = closing;
     const state = await closing;
     if (this.#closing === closing) this.#closing = undefined;

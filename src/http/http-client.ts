@@ -176,8 +176,7 @@ export class HttpClient {
    * all. False while the service asks to be left alone, because then it is there.
    */
   async isDown(): Promise<boolean> {
-    if (this.#isClosed || this.#health.backoff > 0) return false;
-    return (await this.#health.state()) === 'down' && this.#health.backoff === 0;
+    return !this.#isClosed && (await this.#health.state()) === 'down';
   }
 
   /** Whether the service answers the neutral question, for callers that can wait. */

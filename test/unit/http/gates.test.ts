@@ -68,6 +68,22 @@ describe('a service that asks to be left alone, and does not answer account/deta
     expect(await keyApi.validatePurchase('code-2')).not.toBeNull();
   });
 
+  it('is asked again for all, also where the visitor whose call does so leaves at once', async () => {
+    const { service, keyApi } = keyApiOn({}, { cache: false });
+    service.override = () => page(429, { 'retry-after': '600' });
+    await rejection(keyApi.validatePurchase(CODE));
+    service.override = undefined;
+    service.now += 60_000;
+    service.hold();
+    const leaving = new AbortController();
+    const left = keyApi.validatePurchase(CODE, { signal: leaving.signal });
+    await settle();
+    leaving.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+    await service.release();
+    expect(await keyApi.validatePurchase(CODE)).not.toBeNull();
+  });
+
   it('at account/details is not asked there a second time', async () => {
     const { service, keyApi } = keyApiOn({ override: () => page(429, { 'retry-after': '30' }) });
     expect((await rejection(keyApi.getAccount())).retryAfter).toBe(30);
