@@ -1,3 +1,4 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
 import { isRegExp } from 'node:util/types';
 
 /**
@@ -8,6 +9,15 @@ import { isRegExp } from 'node:util/types';
  */
 export function wrongOption(owner: string, name: string, expected: string): TypeError {
   return new TypeError(`${owner}: option "${name}" ${expected}`);
+}
+
+/** `app.use(requireLogin)`, without parentheses, calls it with a request: TypeScript does not notice. */
+function refuseRequest(owner: string, value: unknown): void {
+  if (value instanceof IncomingMessage || value instanceof ServerResponse) {
+    throw new TypeError(
+      `${owner}: it was given a request in place of its options; write ${owner}(…), with parentheses`,
+    );
+  }
 }
 
 /**
@@ -38,6 +48,7 @@ export function knownOptions<T extends object>(
 ): T {
   // The check of a required option then reports that it is missing.
   if (options === undefined) return {} as T;
+  refuseRequest(owner, options);
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`${owner}: options must be an object, as in ${owner}({ … })`);
   }
@@ -175,6 +186,7 @@ export function shapedOption<T extends object>(
   methods: readonly (keyof T & string)[],
   what: string,
 ): T {
+  refuseRequest(owner, value);
   const wrong = (lacks = '') => wrongOption(owner, name, `must be ${what}${lacks}`);
   if (typeof value !== 'object' || value === null) throw wrong();
   const given = value as Record<string, unknown>;

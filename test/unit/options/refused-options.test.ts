@@ -207,9 +207,10 @@ it.each<[string, unknown]>([
   ['errorHandler', errorHandler],
   ['loadItems', loadItems],
   ['requirePurchase', requirePurchase],
-])('%s used without parentheses is a TypeError, and lets nobody in', async (owner, factory) => {
+])('%s used without parentheses says so, and lets nobody in', async (owner, factory) => {
   const app = express();
   app.use(factory as never, (_req, res) => void res.send('in'));
   app.use(((error, _req, res, _next) => res.send(String(error))) as express.ErrorRequestHandler);
-  expect((await request(app).get('/')).text).toMatch(new RegExp(`^TypeError: ${owner}: `));
+  const says = `TypeError: ${owner}: it was given a request in place of its options; write`;
+  expect((await request(app).get('/')).text).toContain(says);
 });
