@@ -38,13 +38,18 @@ export const byFetch =
   (fetch: FetchLike): Send =>
   async (origin, path, { method, headers, body, signal }) => {
     const init = { method, headers, body, signal, redirect: 'manual', cache: 'no-store' } as const;
-    const response = await fetch(`${origin}${path}`, init).catch(responseOf);
+    let response: Awaited<ReturnType<FetchLike>>;
+    try {
+      response = await fetch(`${origin}${path}`, init);
+    } catch (error) {
+      response = responseIn(error);
+    }
     if (response.type === 'error' || typeof response.headers.get !== 'function') {
       throw new TypeError('the request failed');
     }
     const { status, redirected, url } = response;
     const header = (name: string): string | undefined => response.headers.get(name) ?? undefined;
-    const hidden = redirected || response.type === 'opaqueredirect';
+    const isHidden = redirected || response.type === 'opaqueredirect';
     const location = isRedirect(status) ? (header('location') ?? '') : undefined;
     return {
       status,
@@ -52,12 +57,12 @@ export const byFetch =
       body: response.body as AsyncIterable<Uint8Array> | null,
       // A fetch decodes, and leaves the header as it was.
       encoding: undefined,
-      redirect: hidden ? (url ?? '') : location,
+      redirect: isHidden ? (url ?? '') : location,
     };
   };
 
 /** The response that some libraries throw at HTTP 404 or 500, in an error, where it is still to be read. */
-function responseOf(error: unknown): Awaited<ReturnType<FetchLike>> {
+function responseIn(error: unknown): Awaited<ReturnType<FetchLike>> {
   const { response } = Object(error) as { response?: Response };
   if (typeof response?.headers?.get === 'function' && !response.bodyUsed) return response;
   throw error;
@@ -118,7 +123,7 @@ export class Connections {
       status,
       header,
       body: response.body,
-      encoding: header('content-encoding'),
+      encoding: [response.headers['content-encoding']].flat().join(),
       redirect: isRedirect(status) ? (header('location') ?? '') : undefined,
     };
   };

@@ -15,9 +15,9 @@ const LACKING = new Set([
 ]);
 /** What a host with an address of each family fails with where this machine has only one of them. */
 const NO_FAMILY = new Set(['ENETUNREACH', 'EADDRNOTAVAIL']);
-/** Something answered, but its head cannot be read. */
+/** Something answered, but its head cannot be read, or its body not be decompressed (by a `fetch`). */
 const BROKEN_HEAD = 'BROKEN_HEAD';
-const UNREADABLE_HEAD = /^(BROKEN_HEAD$|HPE_|HTTP_PARSER_ERROR$|UND_ERR_HEADERS_OVERFLOW$)/;
+const UNREADABLE = /^(BROKEN_HEAD$|HPE_|Z_|HTTP_PARSER_ERROR$|UND_ERR_HEADERS_OVERFLOW$)/;
 
 const TRUST = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
 const RENEW = 'the service must renew it';
@@ -33,6 +33,7 @@ const IN_WORDS: readonly (readonly [RegExp, string, string?])[] = [
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was cut'],
   [/^E(HOST|NET)UNREACH$/, 'there is no route to the host'],
   [/MISMATCH$/, 'the answer was cut off'],
+  [/^Z_/, 'the answer is compressed, and broken or cut'],
   [/HEADERS_OVERFLOW$/, 'the head of the answer is longer than 64 KiB'],
   [
     /^(BROKEN_HEAD|HPE_UNEXPECTED_CONTENT_LENGTH)$/,
@@ -173,7 +174,7 @@ export function networkFailure(
   const cause = isHead ? new NetworkFailure({ code: BROKEN_HEAD }) : failure;
   const { code, message, advice = `check that ${origin} runs and can be reached` } = cause;
   return new MarketgateError(
-    UNREADABLE_HEAD.test(code) ? 'unexpected_response' : 'service_unavailable',
+    UNREADABLE.test(code) ? 'unexpected_response' : 'service_unavailable',
     `${what}: ${message} (${code}); ${advice}`,
     { cause },
   );

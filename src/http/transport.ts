@@ -203,16 +203,16 @@ async function decompress(name: string, body: Buffer, encoding = '', most: numbe
   // The last one was applied last.
   for (const each of encoding.toLowerCase().split(',').reverse()) {
     const coding = each.trim();
+    if (bytes.length === 0) return bytes;
     try {
-      if (bytes.length === 0 || coding === '' || coding === 'identity') continue;
       if (coding === 'gzip' || coding === 'x-gzip') bytes = await gunzip(bytes, limit);
       else if (coding === 'br') bytes = await brotli(bytes, limit);
       else if (coding === 'deflate') {
         // Some servers leave the header of zlib out.
         bytes = await ((Number(bytes[0]) & 15) === 8 ? inflate : inflateRaw)(bytes, limit);
-      } else throw refused(name, 'the answer has a Content-Encoding that is unknown here');
+      }
+      // Others are mistakes, such as "utf-8" and "none", or make no JSON.
     } catch (error) {
-      if (error instanceof MarketgateError) throw error;
       if (Object(error).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
       throw refused(name, 'the answer is compressed, and broken or cut');
     }

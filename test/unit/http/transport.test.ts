@@ -103,6 +103,7 @@ describe.each(WAYS)('through %s', (_way, options) => {
     ['deflate', deflateRawSync],
     ['br', brotliCompressSync],
     ['gzip, br', (bytes) => brotliCompressSync(gzipSync(bytes))],
+    ['utf-8', (bytes) => bytes],
   ])(
     'a response that comes compressed, although it was asked for as it is, is read: %s',
     async (encoding, compress) => {
@@ -113,6 +114,16 @@ describe.each(WAYS)('through %s', (_way, options) => {
       expect((await open(upstream.url).getAccount()).username).toBe('adanorth');
     },
   );
+
+  it.each<[string, string, Buffer]>([
+    ['compressed, and cut', 'gzip', gzipSync('{"status":"success"}').subarray(0, 15)],
+    ['not compressed as it says', 'gzip', Buffer.from('{"status":"success"}')],
+  ])('a response that is %s is no answer', async (_how, encoding, bytes) => {
+    const upstream = await startUpstream((_request, res) => {
+      res.writeHead(200, { 'content-encoding': encoding }).end(bytes);
+    });
+    await expectError(open(upstream.url).getAccount(), 'unexpected_response', 'broken or cut');
+  });
 
   const named = (charset: string) => `application/json; charset=${charset}`;
   const JSON_TYPE = 'application/json';
