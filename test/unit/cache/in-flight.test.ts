@@ -31,6 +31,23 @@ describe('concurrent identical lookups', () => {
     expect(service.asked()).toBe(1);
   });
 
+  it('are not joined once what they ask about was invalidated: the next call asks', async () => {
+    const { service, keyApi } = alone();
+    service.says = 'negative';
+    await keyApi.getAccount();
+    service.hold();
+    const before = keyApi.validatePurchase(CODE);
+    await settle();
+    await keyApi.invalidate(CODE);
+    service.says = 'positive';
+    const after = keyApi.validatePurchase(CODE);
+    await settle();
+    await service.release(0);
+    expect(await before).toBeNull();
+    await service.release();
+    expect(await after).toEqual(purchase);
+  });
+
   it('go on when one caller leaves, also the first', async () => {
     const { service, keyApi } = alone();
     service.hold();
