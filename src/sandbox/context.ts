@@ -16,7 +16,10 @@ export interface SandboxOptions {
   clock?: (() => number) | undefined;
   /** Differences from the specification to start with. Default: none. */
   dialect?: Partial<SandboxDialect> | undefined;
-  /** The redirect URL of the first app. Default: the seed's; without one, the login page asks for it. */
+  /**
+   * The redirect URL of the first app. Default: the seed's, which is `http://localhost:3000/callback`; for an app without
+   * one, the login page asks for it.
+   */
   redirectUrl?: string | undefined;
   /**
    * Host names under which the console and the API of the sandbox can be used, besides localhost and IP

@@ -58,7 +58,7 @@ it.each([
   ['/api/oauth?app_id=', 404, 'This app is not known here'],
   ['/api/oauth?app_id=nope', 404, 'This app is not known here'],
   ['/api/oauth?app_id=18230471&app_id=18230471', 404, 'This app is not known here'],
-  ['/api/oauth?app_id=18230471', 400, NO_URL],
+  ['/api/oauth?app_id=55409216', 400, NO_URL],
 ])(
   '%s, where no redirect URL is registered, is a readable page: %i %s',
   async (path, ...expected) => {
