@@ -37,9 +37,40 @@ export function checkedFor<T>(made: NewableFunction, check: () => T): T {
 export const ifUnset = (value: unknown): string =>
   value === undefined ? '; it is undefined: is its environment variable set?' : '';
 
+/** Checks the value of an option, and fills in its default. Throws {@link wrongOption} for a wrong one. */
+export type Check<T> = (owner: string, name: string, value: unknown) => T;
+
+/** What is read of each option, by its name. */
+export type Values<Table> = {
+  -readonly [Name in keyof Table]: Table[Name] extends Check<infer T> ? T : never;
+};
+
+/** A check for each option of a documented type, and for nothing else. */
+export type Table<Options> = { readonly [Name in keyof Options]-?: Check<unknown> };
+
 /**
- * Returns the options if every key is known. An unknown key is refused, because a guard that ignored a
- * misspelt condition would let strangers in.
+ * Reads options by a table of what they can be. An unknown one is refused, because a guard that ignored a misspelt
+ * condition would let strangers in.
+ *
+ * @param within the option that these are parts of, as in "cache".
+ */
+export function readOptions<T extends Readonly<Record<string, Check<unknown>>>>(
+  owner: string,
+  table: T,
+  options: unknown,
+  within = '',
+): Values<T> {
+  const names = Object.keys(table) as never[];
+  const given = knownOptions(within ? `${owner}: ${within}` : owner, options as object, names);
+  const read = Object.entries(table).map(([name, check]) => [
+    name,
+    check(owner, within ? `${within}.${name}` : name, (given as Record<string, unknown>)[name]),
+  ]);
+  return Object.fromEntries(read);
+}
+
+/**
+ * Returns the options if every key is known. For options that are no table, because it counts whether they are present.
  */
 export function knownOptions<T extends object>(
   owner: string,
@@ -60,72 +91,103 @@ export function knownOptions<T extends object>(
   return options;
 }
 
+/** An option that is checked elsewhere. */
+export const unchecked =
+  <T>(): Check<T> =>
+  (_owner, _name, value) =>
+    value as T;
+
+/** An option that can be left out. */
+export const optional =
+  <T>(check: Check<T>): Check<T | undefined> =>
+  (owner, name, value) =>
+    value === undefined ? undefined : check(owner, name, value);
+
 /** A string that is not blank. */
-export function textOption(owner: string, name: string, value: unknown): string {
-  if (typeof value !== 'string' || value.trim() === '') {
+export const text =
+  (fallback?: string): Check<string> =>
+  (owner, name, value = fallback) => {
+    if (typeof value === 'string' && value.trim() !== '') return value;
     throw wrongOption(owner, name, `must be a non-empty string${ifUnset(value)}`);
-  }
-  return value;
-}
+  };
 
 /** The least number of characters of a secret. */
 const MIN_SECRET_LENGTH = 32;
 
 /** A secret that the app chooses. The error never contains it. */
-export function secretOption(owner: string, name: string, value: unknown): string {
-  if (typeof value !== 'string' || value.trim().length < MIN_SECRET_LENGTH) {
-    throw wrongOption(
-      owner,
-      name,
-      `must be a secret of at least ${MIN_SECRET_LENGTH} characters, as "openssl rand -base64 32" makes one${ifUnset(value)}`,
-    );
-  }
-  return value;
-}
+export const secret: Check<string> = (owner, name, value) => {
+  if (typeof value === 'string' && value.trim().length >= MIN_SECRET_LENGTH) return value;
+  const expected = `must be a secret of at least ${MIN_SECRET_LENGTH} characters, as "openssl rand -base64 32" makes one`;
+  throw wrongOption(owner, name, expected + ifUnset(value));
+};
 
-export function patternOption(owner: string, name: string, value: unknown): RegExp | undefined {
-  if (value === undefined || isRegExp(value)) return value;
+export const pattern: Check<RegExp> = (owner, name, value) => {
+  if (isRegExp(value)) return value;
   throw wrongOption(owner, name, 'must be a RegExp, as in /^MK-/');
-}
+};
 
-export function positiveOption(
-  owner: string,
-  name: string,
-  value: unknown,
-  fallback: number,
-  unit: string,
-): number {
-  if (value === undefined) return fallback;
-  if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0) {
+export const positive =
+  (unit: string, fallback: number): Check<number> =>
+  (owner, name, value = fallback) => {
+    if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value;
     throw wrongOption(owner, name, `must be a positive number (${unit})`);
-  }
-  return value;
-}
+  };
 
 /** A whole number, zero included. */
-export function countOption(owner: string, name: string, value: unknown, fallback: number): number {
-  if (value === undefined) return fallback;
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+export const count =
+  (fallback: number): Check<number> =>
+  (owner, name, value = fallback) => {
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
     throw wrongOption(owner, name, 'must be a whole number, 0 or more');
-  }
-  return value;
-}
+  };
 
 /** The most entries of a `Map`. With a higher option, the failure would come during some request. */
 const MAX_ENTRIES = 2 ** 24;
 
 /** How many entries something in memory can have. */
-export function sizeOption(
-  owner: string,
-  name: string,
-  value: unknown,
-  fallback: number,
-  hint = '',
-): number {
-  const size = countOption(owner, name, value, fallback);
-  if (size > 0 && size <= MAX_ENTRIES) return size;
-  throw wrongOption(owner, name, `must be from 1 to ${MAX_ENTRIES}${hint}`);
-}
+export const size =
+  (fallback: number, hint = ''): Check<number> =>
+  (owner, name, value) => {
+    const entries = count(fallback)(owner, name, value);
+    if (entries > 0 && entries <= MAX_ENTRIES) return entries;
+    throw wrongOption(owner, name, `must be from 1 to ${MAX_ENTRIES}${hint}`);
+  };
+
+/** False by default; `"false"` from an environment variable is refused. */
+export const flag: Check<boolean> = (owner, name, value = false) => {
+  if (typeof value === 'boolean') return value;
+  throw wrongOption(owner, name, 'must be true or false');
+};
+
+/** One of several words, the first by default. */
+export const choice =
+  <T extends string>(...words: readonly [T, ...T[]]): Check<T> =>
+  (owner, name, value = words[0]) => {
+    const word = words.find((each) => each === value);
+    if (word !== undefined) return word;
+    throw wrongOption(owner, name, `must be one of ${words.map((w) => `"${w}"`).join(', ')}`);
+  };
+
+/** A function, which can be left out. */
+export const functionOf =
+  <T>(): Check<T | undefined> =>
+  (owner, name, value) => {
+    if (value === undefined || typeof value === 'function') return value as T | undefined;
+    throw wrongOption(owner, name, 'must be a function');
+  };
+
+/** An object with the named methods. Clients and stores need the right methods, not the right class. */
+export const shaped =
+  <T extends object>(methods: readonly (keyof T & string)[], what: string): Check<T> =>
+  (owner, name, value) => {
+    refuseRequest(owner, value);
+    const wrong = (lacks = '') => wrongOption(owner, name, `must be ${what}${lacks}`);
+    if (typeof value !== 'object' || value === null) throw wrong();
+    const given = value as Record<string, unknown>;
+    const missing = methods.find((method) => typeof given[method] !== 'function');
+    if (missing !== undefined) throw wrong(`; "${missing}" is missing`);
+    return value as T;
+  };
 
 /** An id of the app's own: of an account, a user or a client. */
 export type AppId = string | number | bigint | false | null | undefined;
@@ -143,54 +205,4 @@ export function idText(owner: string, name: string, value: unknown): string | un
       ? 'must give text, or a whole number up to 2^53 - 1: a larger one is not exact, so read such a column as text'
       : 'must give text, a whole number, a bigint or nothing, and no object or Promise';
   throw wrongOption(owner, name, expected);
-}
-
-/** A boolean, false by default; `"false"` from an environment variable is refused. */
-export function flagOption(owner: string, name: string, value: unknown): boolean {
-  if (value === undefined) return false;
-  if (typeof value !== 'boolean') throw wrongOption(owner, name, 'must be true or false');
-  return value;
-}
-
-export function choiceOption<T extends string>(
-  owner: string,
-  name: string,
-  value: unknown,
-  choices: readonly T[],
-  fallback: T,
-): T {
-  if (value === undefined) return fallback;
-  const choice = choices.find((candidate) => candidate === value);
-  if (choice === undefined) {
-    throw wrongOption(owner, name, `must be one of ${choices.map((c) => `"${c}"`).join(', ')}`);
-  }
-  return choice;
-}
-
-export function functionOption<T>(
-  owner: string,
-  name: string,
-  value: T | undefined,
-): T | undefined {
-  if (value !== undefined && typeof value !== 'function') {
-    throw wrongOption(owner, name, 'must be a function');
-  }
-  return value;
-}
-
-/** An object with the named methods. Clients and stores need the right methods, not the right class. */
-export function shapedOption<T extends object>(
-  owner: string,
-  name: string,
-  value: unknown,
-  methods: readonly (keyof T & string)[],
-  what: string,
-): T {
-  refuseRequest(owner, value);
-  const wrong = (lacks = '') => wrongOption(owner, name, `must be ${what}${lacks}`);
-  if (typeof value !== 'object' || value === null) throw wrong();
-  const given = value as Record<string, unknown>;
-  const missing = methods.find((method) => typeof given[method] !== 'function');
-  if (missing !== undefined) throw wrong(`; "${missing}" is missing`);
-  return value as T;
 }

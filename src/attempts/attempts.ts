@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type Deadline, NoAnswer, withTimeout } from '../deadline.js';
 import { reportDrift, warnOnce } from '../diagnostics.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
-import { shapedOption } from '../options.js';
+import { shaped } from '../options.js';
 import { clientKey } from './client-key.js';
 import {
   type GuessLimit,
@@ -271,11 +271,11 @@ export function attemptsOption(
   clock: () => number,
 ): Attempts | undefined {
   if (option === false) return undefined;
-  shapedOption<GuessLimit>(owner, 'guessLimit', option, [], WHAT);
+  shaped<GuessLimit>([], WHAT)(owner, 'guessLimit', option);
   if (!('reserve' in option)) {
     return new Attempts(guessLimits(`${owner}: guessLimit`, option), clock);
   }
-  const shared = shapedOption<GuessLimit & Limits>(owner, 'guessLimit', option, ['reserve'], WHAT);
+  const shared = shaped<GuessLimit & Limits>(['reserve'], WHAT)(owner, 'guessLimit', option);
   const { limit, windowMs, total } = shared;
   return new Attempts(
     guessLimits(`${owner}: guessLimit`, { limit, windowMs, total }),

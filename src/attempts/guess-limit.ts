@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { MAX_TIMER_DELAY } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
-import { knownOptions, positiveOption, wrongOption } from '../options.js';
+import { type Check, positive, readOptions, type Table, wrongOption } from '../options.js';
 
 /** How many failed attempts are allowed: codes, items and logins that the service does not know. */
 export interface GuessLimitOptions {
@@ -38,19 +38,29 @@ export type Limits = Readonly<Record<keyof GuessLimitOptions, number>>;
 /** Milliseconds in which all clients together have `total`. */
 export const MINUTE = 60_000;
 
-/** @throws TypeError that names the wrong option. */
-export function guessLimits(owner: string, options: GuessLimitOptions): Limits {
-  const given = knownOptions(owner, options, ['limit', 'windowMs', 'total']);
-  const count = (name: 'limit' | 'total', fallback: number): number => {
-    const value = positiveOption(owner, name, given[name], fallback, 'failed attempts');
-    if (Number.isSafeInteger(value)) return value;
+const attempts =
+  (fallback: number): Check<number> =>
+  (owner, name, value) => {
+    const limit = positive('failed attempts', fallback)(owner, name, value);
+    if (Number.isSafeInteger(limit)) return limit;
     throw wrongOption(owner, name, 'must be a whole number');
   };
-  const windowMs = positiveOption(owner, 'windowMs', given.windowMs, MINUTE, 'milliseconds');
-  if (windowMs > MAX_TIMER_DELAY) {
-    throw wrongOption(owner, 'windowMs', `must be at most ${MAX_TIMER_DELAY} (24 days)`);
-  }
-  return { limit: count('limit', 10), windowMs: Math.ceil(windowMs), total: count('total', 30) };
+
+const windowMs: Check<number> = (owner, name, value) => {
+  const milliseconds = positive('milliseconds', MINUTE)(owner, name, value);
+  if (milliseconds <= MAX_TIMER_DELAY) return Math.ceil(milliseconds);
+  throw wrongOption(owner, name, `must be at most ${MAX_TIMER_DELAY} (24 days)`);
+};
+
+const OPTIONS = {
+  limit: attempts(10),
+  windowMs,
+  total: attempts(30),
+} satisfies Table<GuessLimitOptions>;
+
+/** @throws TypeError that names the wrong option. */
+export function guessLimits(owner: string, options: GuessLimitOptions): Limits {
+  return readOptions(owner, OPTIONS, options);
 }
 
 /** @param milliseconds until the client can try again. */

@@ -3,7 +3,7 @@ import { checkSignal, wait } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { isOwnLack } from '../http/failure.js';
-import { type AppId, flagOption } from '../options.js';
+import { type AppId, flag } from '../options.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import { ALL, type Orders } from './orders.js';
@@ -245,7 +245,7 @@ export class Cache<T extends object> {
 
   /** @param options read no sooner than they are needed: a guard makes the signal and the client only for a lookup. */
   async get(spelling: string, options: VisitorCallOptions): Promise<T | null> {
-    const isFresh = flagOption('KeyApi', 'fresh', options.fresh);
+    const isFresh = flag('KeyApi', 'fresh', options.fresh);
     const key = spelling.toLowerCase();
     const cached = isFresh ? undefined : this.current(spelling, options, key);
     if (cached !== undefined) return this.served(cached).value;

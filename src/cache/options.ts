@@ -1,10 +1,12 @@
 import {
-  countOption,
-  knownOptions,
-  secretOption,
-  shapedOption,
-  sizeOption,
-  textOption,
+  count,
+  optional,
+  readOptions,
+  secret,
+  shaped,
+  size,
+  type Table,
+  text,
   wrongOption,
 } from '../options.js';
 import type { SharedCache } from './shared-cache.js';
@@ -45,51 +47,38 @@ export interface CacheOptions {
 }
 
 /** The ages and sizes of {@link CacheOptions}. */
-export type CacheLimits = Record<keyof typeof DEFAULTS, number>;
+export type CacheLimits = Record<keyof typeof LIMITS, number>;
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
-const DEFAULTS = {
-  max: 5000,
-  ttl: 300 * SECOND,
-  staleWhileRevalidate: HOUR,
-  staleIfError: 24 * HOUR,
-  invalidTtl: 30 * SECOND,
-  maxInvalid: 1000,
+const HINT = ' (cache: false turns it off)';
+const LIMITS = {
+  max: size(5000, HINT),
+  ttl: count(300 * SECOND),
+  staleWhileRevalidate: count(HOUR),
+  staleIfError: count(24 * HOUR),
+  invalidTtl: count(30 * SECOND),
+  maxInvalid: size(1000, HINT),
 };
-const NAMES = Object.keys(DEFAULTS) as (keyof CacheLimits)[];
 const METHODS = ['read', 'write', 'delete', 'lock', 'publish', 'subscribe'] as const;
+const SHARED = 'a shared cache, as in new RedisCache({ client })';
+const OPTIONS = {
+  ...LIMITS,
+  shared: optional(shaped<SharedCache>(METHODS, SHARED)),
+  secret: optional(secret),
+  scope: optional(text()),
+} satisfies Table<CacheOptions>;
 
-/**
- * @returns `false` when there is to be no cache.
- * @throws TypeError that names the wrong option.
- */
-export function checkCacheOptions(owner: string, option: CacheOptions | false | undefined) {
+/** The option `cache`; `false` when there is to be no cache. */
+export function cacheOption(owner: string, name: string, option: unknown) {
   if (option === false) return false;
   if (option === null || (option !== undefined && typeof option !== 'object')) {
-    throw wrongOption(owner, 'cache', 'must be an object of options, or false');
+    throw wrongOption(owner, name, 'must be an object of options, or false');
   }
-  const given = knownOptions(`${owner}: cache`, option, [...NAMES, 'shared', 'secret', 'scope']);
-  const limits: CacheLimits = { ...DEFAULTS };
-  for (const name of NAMES) {
-    const args = [owner, `cache.${name}`, given[name], DEFAULTS[name]] as const;
-    limits[name] = name.startsWith('max')
-      ? sizeOption(...args, ' (cache: false turns it off)')
-      : countOption(...args);
-  }
-  const { shared, secret, scope } = given;
+  const { shared, secret, scope, ...limits } = readOptions(owner, OPTIONS, option, name);
   if (secret !== undefined && scope === undefined) {
     const expected = 'a name for the account, the same in every process';
     throw wrongOption(owner, 'cache.scope', `must be given with "cache.secret": ${expected}`);
   }
-  const what = 'a shared cache, as in new RedisCache({ client })';
-  return {
-    limits,
-    shared:
-      shared === undefined
-        ? undefined
-        : shapedOption<SharedCache>(owner, 'cache.shared', shared, METHODS, what),
-    secret: secret === undefined ? undefined : secretOption(owner, 'cache.secret', secret),
-    scope: scope === undefined ? undefined : textOption(owner, 'cache.scope', scope),
-  };
+  return { limits, shared, secret, scope };
 }

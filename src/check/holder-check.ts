@@ -1,7 +1,7 @@
 import type { MarketgateError } from '../errors.js';
 import type { Purchase } from '../model/purchase.js';
 import { isMasked, type PurchaseCode, readPurchaseCode } from '../model/purchase-code.js';
-import { type AppId, idText, knownOptions, shapedOption, wrongOption } from '../options.js';
+import { type AppId, idText, knownOptions, shaped, wrongOption } from '../options.js';
 import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
 import { type CheckResult, deny, refuse } from './decision.js';
 
@@ -42,8 +42,8 @@ export function makeHolderCheck<Req>(
   option: HolderOptions<HolderId | HolderIdOf<Req>> | undefined,
 ): (result: CheckResult, code: PurchaseCode, req: Req) => Promise<CheckResult> {
   const what = '{ store, id, max }; leave it out for no such condition';
-  const shaped = shapedOption<NonNullable<typeof option>>(owner, 'holder', option, [], what);
-  const given = knownOptions(`${owner}: holder`, shaped, ['store', 'id', 'max']);
+  const object = shaped<NonNullable<typeof option>>([], what)(owner, 'holder', option);
+  const given = knownOptions(`${owner}: holder`, object, ['store', 'id', 'max']);
   const { id, max = 1 } = given;
   const holders = guardHolderStore(owner, given.store);
   if (!('id' in given)) throw wrongOption(owner, 'holder.id', 'must say which account it is');

@@ -8,11 +8,11 @@ import { isSupportUnreadable, type Purchase } from '../model/purchase.js';
 import { isBlank, type PurchaseCode, readPurchaseCode } from '../model/purchase-code.js';
 import {
   type AppId,
-  flagOption,
-  functionOption,
+  flag,
+  functionOf,
   idText,
   knownOptions,
-  shapedOption,
+  shaped,
   wrongOption,
 } from '../options.js';
 import { type CheckResult, type Decision, deny, refuse, undecided } from './decision.js';
@@ -168,13 +168,13 @@ export class PurchaseCheck<Req> {
     private readonly options: PurchaseCheckOptions<Req, HolderId | HolderIdOf<Req>>,
     private readonly letsInOutage = false,
   ) {
-    shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
+    shaped<PurchaseValidator>(['validatePurchase'], 'a KeyApi')(owner, 'keyApi', keyApi);
     const { item, fresh } = options;
     this.#items = typeof item === 'function' ? undefined : itemsOption(owner, item);
     this.#refusalOf = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
-    functionOption(owner, 'accept', options.accept);
+    functionOf()(owner, 'accept', options.accept);
     this.#hold = 'holder' in options ? makeHolderCheck(owner, options.holder) : undefined;
-    if (typeof fresh !== 'function') flagOption(owner, 'fresh', fresh);
+    if (typeof fresh !== 'function') flag(owner, 'fresh', fresh);
   }
 
   /** Rejects with the errors of the app's own functions. @param given the code as it was sent. */
@@ -217,7 +217,7 @@ export class PurchaseCheck<Req> {
     let purchase: Purchase | null;
     try {
       purchase = await this.keyApi.validatePurchase(code, {
-        fresh: flagOption(owner, 'fresh', isFresh),
+        fresh: flag(owner, 'fresh', isFresh),
         // A cached answer needs neither.
         get signal() {
           return visit.signal();
@@ -270,7 +270,7 @@ function makeConditionCheck<Req>(
   const licenses = licensesOption(owner, conditions.licenseType);
   const wanted = licenses?.map((type) => `"${type}"`).join(' or ');
   const accepted = new Set(licenses?.map((type) => type.toLowerCase()));
-  const supported = flagOption(owner, 'supported', conditions.supported);
+  const supported = flag(owner, 'supported', conditions.supported);
 
   return (
     purchase: Purchase,

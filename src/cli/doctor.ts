@@ -3,9 +3,10 @@ import { KeyApi } from '../clients/key-api.js';
 import { accountDetails } from '../clients/key-endpoints.js';
 import { GET_USER_INFO, LoginApi } from '../clients/login-api.js';
 import { isMarketgateError } from '../errors.js';
-import { clientSettings } from '../http/client-options.js';
+import { CLIENT_OPTIONS, clientSettings } from '../http/client-options.js';
 import { NetworkFailure } from '../http/failure.js';
 import { Transport, type WireResponse } from '../http/transport.js';
+import { readOptions } from '../options.js';
 import { SANDBOX_HEADER } from '../sandbox/actions.js';
 import { tryRedis } from '../stores/redis/try-redis.js';
 import { CommandError, type Io, printable, printableJson, table } from './io.js';
@@ -132,7 +133,8 @@ async function checkAddress(setting: 'baseUrl' | 'authUrl', settings: Settings):
   const { host } = new URL(url);
   // Through the same connections as the clients, so that it meets the same proxies, and what fails has the same words.
   const { allowInsecure } = settings;
-  const options = clientSettings('doctor', { [setting]: url, allowInsecure }, setting, []);
+  const given = readOptions('doctor', CLIENT_OPTIONS, { allowInsecure });
+  const options = clientSettings('doctor', setting, new URL(url), given);
   const transport = new Transport(options);
   const ask = (path: string) => transport.reach(path, AbortSignal.timeout(timeout));
   try {

@@ -11,13 +11,18 @@ import {
   type RequestOptions,
   type VisitorCallOptions,
 } from '../cache/cache.js';
-import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
+import { type CacheLimits, type CacheOptions, cacheOption } from '../cache/options.js';
 import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
 import { type Deadline, withTimeout } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
-import { type ClientOptions, clientSettings } from '../http/client-options.js';
+import {
+  CLIENT_OPTIONS,
+  type ClientOptions,
+  clientSettings,
+  serviceUrl,
+} from '../http/client-options.js';
 import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
 import type { JsonResponse } from '../http/response.js';
 import { encode, nameOf } from '../http/transport.js';
@@ -28,10 +33,13 @@ import { type Purchase, shownPurchase } from '../model/purchase.js';
 import { readPurchaseCode, requireText } from '../model/purchase-code.js';
 import {
   checkedFor,
-  choiceOption,
+  choice,
   idText,
   ifUnset,
-  patternOption,
+  optional,
+  pattern,
+  readOptions,
+  type Table,
   wrongOption,
 } from '../options.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
@@ -54,7 +62,6 @@ const PARAMETER = 'KeyApi: purchase_code';
 /** How many items have one object for all purchases of them. */
 const MAX_SHARED_ITEMS = 1000;
 
-const ENCODINGS = ['form', 'json', 'query'] as const;
 /** How parameters are sent. The specification does not show it; deployments accept all three. */
 export type ValidationEncoding = 'form' | 'json' | 'query';
 
@@ -77,6 +84,15 @@ export interface KeyApiOptions extends ClientOptions {
   /** How answers are cached. `false` turns the cache off. Default: on. */
   cache?: CacheOptions | false | undefined;
 }
+
+const OPTIONS = {
+  baseUrl: serviceUrl,
+  apiKey: apiKeySource,
+  validationEncoding: choice<ValidationEncoding>('form', 'json', 'query'),
+  codePattern: optional(pattern),
+  cache: cacheOption,
+  ...CLIENT_OPTIONS,
+} satisfies Table<KeyApiOptions>;
 
 /** What {@link KeyApi} asks the service with: for a lookup of its cache, or for a call without a cache. */
 interface AskOptions
@@ -134,17 +150,18 @@ export class KeyApi {
    */
   constructor(options: KeyApiOptions) {
     const me = 'KeyApi';
-    const names = ['apiKey', 'validationEncoding', 'codePattern', 'cache'] as const;
-    const settings = checkedFor(KeyApi, () => clientSettings(me, options, 'baseUrl', names));
-    const { validationEncoding: encoding } = options;
+    const { given, settings } = checkedFor(KeyApi, () => {
+      const { baseUrl, ...given } = readOptions(me, OPTIONS, options);
+      return { given, settings: clientSettings(me, 'baseUrl', baseUrl, given) };
+    });
+    const { cache } = given;
     this.clock = settings.clock;
-    this.#encoding = choiceOption(me, 'validationEncoding', encoding, ENCODINGS, 'form');
-    this.codePattern = patternOption(me, 'codePattern', options.codePattern);
-    this.#apiKey = apiKeySource(options.apiKey);
-    this.#attempts = attemptsOption(me, options.guessLimit, settings.timer);
+    this.#encoding = given.validationEncoding;
+    this.codePattern = given.codePattern;
+    this.#apiKey = given.apiKey;
+    this.#attempts = attemptsOption(me, given.guessLimit, settings.timer);
     this.#timeout = settings.timeout;
     this.#service = `${settings.url.origin}${settings.url.basePath}`;
-    const cache = checkCacheOptions(me, options.cache);
     const account = (apiKey: string) => this.#request(accountDetails, NO_PARAMETER, apiKey);
     this.#http = new HttpClient(settings, async () => account(await this.#apiKey()));
     this.#keyCheck = new KeyCheck(settings.timer, (apiKey) => this.#http.call(account(apiKey), {}));
@@ -454,7 +471,11 @@ export class KeyApi {
 }
 
 /** Checks the option once; the function that it returns checks each key. */
-function apiKeySource(option: unknown): () => string | Promise<string> {
+function apiKeySource(
+  owner: string,
+  name: string,
+  option: unknown,
+): () => string | Promise<string> {
   if (typeof option === 'function') {
     return async () => {
       // The error is dropped, because it can contain secrets.
@@ -470,5 +491,5 @@ function apiKeySource(option: unknown): () => string | Promise<string> {
   }
   if (typeof option === 'string' && option.trim() !== '') return () => option;
   const expected = 'must be a non-empty string or a function that gives one';
-  throw wrongOption('KeyApi', 'apiKey', expected + ifUnset(option));
+  throw wrongOption(owner, name, expected + ifUnset(option));
 }

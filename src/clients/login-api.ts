@@ -1,7 +1,12 @@
 import { Attempt, type Attempts, attemptsOption } from '../attempts/attempts.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { type ClientOptions, clientSettings } from '../http/client-options.js';
+import {
+  CLIENT_OPTIONS,
+  type ClientOptions,
+  clientSettings,
+  serviceUrl,
+} from '../http/client-options.js';
 import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import {
@@ -18,10 +23,12 @@ import { type UserInfo, userInfoRecord } from '../model/user-info.js';
 import {
   type AppId,
   checkedFor,
-  choiceOption,
+  choice,
   idText,
-  positiveOption,
-  textOption,
+  positive,
+  readOptions,
+  type Table,
+  text,
 } from '../options.js';
 
 /** Options of {@link LoginApi}. */
@@ -66,7 +73,14 @@ export const OAUTH = '/api/oauth';
 export const AUTHORIZE = '/api/authorize';
 export const GET_USER_INFO = '/api/get_user_info';
 
-const HOUR = 3_600_000;
+const OPTIONS = {
+  authUrl: serviceUrl,
+  appId: text(),
+  appSecret: text(),
+  tokenLifetime: positive('milliseconds', 3_600_000),
+  authorizeMethod: choice('post', 'get'),
+  ...CLIENT_OPTIONS,
+} satisfies Table<LoginApiOptions>;
 
 /** Client of the login API, version 1.1. */
 export class LoginApi {
@@ -96,16 +110,17 @@ export class LoginApi {
    */
   constructor(options: LoginApiOptions) {
     const me = 'LoginApi';
-    const names = ['appId', 'appSecret', 'tokenLifetime', 'authorizeMethod'] as const;
-    const settings = checkedFor(LoginApi, () => clientSettings(me, options, 'authUrl', names));
-    const { appId, appSecret, tokenLifetime: life, authorizeMethod: method } = options;
+    const { given, settings } = checkedFor(LoginApi, () => {
+      const { authUrl, ...given } = readOptions(me, OPTIONS, options);
+      return { given, settings: clientSettings(me, 'authUrl', authUrl, given) };
+    });
     this.clock = settings.clock;
     this.#timeout = settings.timeout;
-    this.#attempts = attemptsOption(me, options.guessLimit, settings.timer);
-    this.#appId = textOption(me, 'appId', appId);
-    this.#appSecret = textOption(me, 'appSecret', appSecret);
-    this.#tokenLifetime = positiveOption(me, 'tokenLifetime', life, HOUR, 'milliseconds');
-    this.#authorizeMethod = choiceOption(me, 'authorizeMethod', method, ['post', 'get'], 'post');
+    this.#attempts = attemptsOption(me, given.guessLimit, settings.timer);
+    this.#appId = given.appId;
+    this.#appSecret = given.appSecret;
+    this.#tokenLifetime = given.tokenLifetime;
+    this.#authorizeMethod = given.authorizeMethod;
     const { origin, basePath } = settings.url;
     this.#loginUrl = `${origin}${basePath}${OAUTH}?${new URLSearchParams({ app_id: this.#appId })}`;
     // There is no api_key: any JSON shows that the service is there.

@@ -8,7 +8,7 @@ import {
   type MarketgateErrorCode,
 } from '../errors.js';
 import { type Html, html, PAGE_POLICY, page } from '../html.js';
-import { functionOption, knownOptions } from '../options.js';
+import { functionOf, readOptions, type Table } from '../options.js';
 import { isLoginRequest } from '../web/login-request.js';
 import { prefersHtml } from '../web/request.js';
 import { refuseWith } from '../web/response.js';
@@ -44,6 +44,16 @@ export interface ErrorHandlerOptions {
    */
   render?: ((problem: Problem, req: Request, res: Response) => unknown) | undefined;
 }
+
+type Log = (line: string, error?: unknown) => unknown;
+type Render = NonNullable<ErrorHandlerOptions['render']>;
+
+const OPTIONS = {
+  loginPath: pathOption,
+  redeemPath: pathOption,
+  log: (...given): Log | undefined => (given[2] === false ? () => {} : functionOf<Log>()(...given)),
+  render: functionOf<Render>(),
+} satisfies Table<ErrorHandlerOptions>;
 
 /** A problem of RFC 9457, with this package's `code` and `retryAfter`. */
 export interface Problem {
@@ -95,11 +105,7 @@ export function problemOf(error: unknown): Problem | undefined {
  */
 export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware {
   const owner = 'errorHandler';
-  const given = knownOptions(owner, options, ['loginPath', 'redeemPath', 'log', 'render']);
-  const loginPath = pathOption(owner, 'loginPath', given.loginPath);
-  const redeemPath = pathOption(owner, 'redeemPath', given.redeemPath);
-  const log = given.log === false ? () => {} : functionOption(owner, 'log', given.log);
-  const render = functionOption(owner, 'render', given.render);
+  const { loginPath, redeemPath, log, render } = readOptions(owner, OPTIONS, options);
 
   const report = async (req: IncomingMessage, what: string, ...error: unknown[]): Promise<void> => {
     const line = `marketgate: ${req.method} ${routeOf(req)} ${what}`.replace(/\s+/g, ' ');

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { KeyApi } from '../clients/key-api.js';
 import { MarketgateError } from '../errors.js';
 import { itemId } from '../model/item.js';
-import { functionOption, knownOptions, shapedOption } from '../options.js';
+import { functionOf, knownOptions, shaped } from '../options.js';
 import { type ClientOption, clientOption } from '../web/client.js';
 import { isSentUnseen } from '../web/request.js';
 import type { Middleware } from './context.js';
@@ -18,7 +18,7 @@ import { callFor, middleware } from './middleware.js';
  * app.get('/', loadItems(keyApi), (req, res) => res.render('catalogue', { items: itemsOf(req) }));
  */
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): Middleware {
-  shapedOption('loadItems', 'keyApi', keyApi, ['listItems'], 'a KeyApi');
+  shaped<Pick<KeyApi, 'listItems'>>(['listItems'], 'a KeyApi')('loadItems', 'keyApi', keyApi);
   return middleware(async ({ res, next, context }) => {
     context.items = await keyApi.listItems(callFor(res));
     next();
@@ -53,8 +53,10 @@ export type ItemSource = Pick<KeyApi, 'getItem'> & Partial<Pick<KeyApi, 'listIte
 export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Middleware {
   const owner = 'loadItem';
   const given = knownOptions(owner, options, ['id', 'client']);
-  shapedOption<ItemSource>(owner, 'keyApi', keyApi, ['getItem'], 'a KeyApi');
-  const idOf = functionOption(owner, 'id', given.id) ?? ((req: Request) => req.params?.id);
+  shaped<ItemSource>(['getItem'], 'a KeyApi')(owner, 'keyApi', keyApi);
+  const idOf =
+    functionOf<NonNullable<typeof given.id>>()(owner, 'id', given.id) ??
+    ((req: Request) => req.params?.id);
   const clientOf = clientOption(owner, given.client);
 
   return middleware(async ({ req, res, next, context }) => {
@@ -84,7 +86,7 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
  * @throws TypeError when it is made without a KeyApi.
  */
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>): Middleware {
-  shapedOption('loadAccount', 'keyApi', keyApi, ['getAccount'], 'a KeyApi');
+  shaped<Pick<KeyApi, 'getAccount'>>(['getAccount'], 'a KeyApi')('loadAccount', 'keyApi', keyApi);
   return middleware(async ({ res, next, context }) => {
     context.account = { ...(await keyApi.getAccount(callFor(res))) };
     next();

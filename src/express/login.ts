@@ -7,11 +7,13 @@ import type { AccessToken } from '../model/access-token.js';
 import type { UserInfo } from '../model/user-info.js';
 import {
   type AppId,
-  functionOption,
+  functionOf,
   idText,
   knownOptions,
-  shapedOption,
-  textOption,
+  readOptions,
+  shaped,
+  type Table,
+  text,
   wrongOption,
 } from '../options.js';
 import {
@@ -42,6 +44,8 @@ export interface RequireLoginOptions {
   loginPath?: string | undefined;
 }
 
+const LOGIN_OPTIONS = { loginPath: pathOption } satisfies Table<RequireLoginOptions>;
+
 /** Options of {@link loadUser}. */
 export interface LoadUserOptions {
   /** Where the strategy puts the tokens. */
@@ -71,8 +75,7 @@ export interface RequireAccessTokenOptions extends RequireLoginOptions, LoadUser
  * app.get('/account', requireLogin({ loginPath: '/login' }), (req, res) => res.json(req.user));
  */
 export function requireLogin(options: RequireLoginOptions = {}): Middleware {
-  const given = knownOptions('requireLogin', options, ['loginPath']);
-  const loginPath = pathOption('requireLogin', 'loginPath', given.loginPath);
+  const { loginPath } = readOptions('requireLogin', LOGIN_OPTIONS, options);
   return guard(loginPath, async ({ req, res, next }) => {
     if (!isLoggedIn(req)) throw loginRequired();
     keepPrivate(res, ['Cookie']);
@@ -93,7 +96,7 @@ export function requireAccessToken(options: RequireAccessTokenOptions): Middlewa
   const given = knownOptions(owner, options, names);
   const loadToken = tokenLoader(owner, given);
   const loginPath = pathOption(owner, 'loginPath', given.loginPath);
-  const clock = functionOption(owner, 'clock', given.clock) ?? Date.now;
+  const clock = functionOf<() => number>()(owner, 'clock', given.clock) ?? Date.now;
   return guard(loginPath, async ({ req, res, next }) => {
     const { token } = await loadToken(req);
     if (clock() >= token.expiresAt) throw tokenExpired('the access_token of this user has expired');
@@ -117,7 +120,7 @@ export type UserSource = Pick<LoginApi, 'getUser'>;
  */
 export function loadUser(loginApi: UserSource, options: LoadUserOptions): Middleware {
   const owner = 'loadUser';
-  shapedOption<UserSource>(owner, 'loginApi', loginApi, ['getUser'], 'a LoginApi');
+  shaped<UserSource>(['getUser'], 'a LoginApi')(owner, 'loginApi', loginApi);
   const given = knownOptions(owner, options, ['tokenStore', 'userId', 'strategy']);
   const loadToken = tokenLoader(owner, given);
   // Visitors share a request, so it does not end when one of them leaves.
@@ -148,10 +151,10 @@ export function loadUser(loginApi: UserSource, options: LoadUserOptions): Middle
 /** Makes the function that finds the stored token of the logged-in user. */
 function tokenLoader(owner: string, options: LoadUserOptions) {
   const tokens = new GuardedTokenStore(checkTokenStore(owner, options.tokenStore));
-  const ownUserId = functionOption(owner, 'userId', options.userId);
+  const ownUserId = functionOf<UserIdSource>()(owner, 'userId', options.userId);
   const idOf: UserIdSource = ownUserId ?? ((req) => (req.user as { id?: string } | undefined)?.id);
   const userIdOf = idOfUser(idOf);
-  const tokenNameOf = tokenNameFor(textOption(owner, 'strategy', options.strategy ?? DEFAULT_NAME));
+  const tokenNameOf = tokenNameFor(text(DEFAULT_NAME)(owner, 'strategy', options.strategy));
   return async (req: Request) => {
     const id = idText(owner, 'userId', await userIdOf(req));
     if (id === undefined) {
@@ -180,15 +183,10 @@ const tokenExpired = (why: string): MarketgateError =>
   new MarketgateError('access_token_expired', `${why}; the visitor must log in again`);
 
 /** @throws TypeError that names the option, unless it is a path on this site. */
-export function pathOption(
-  owner: string,
-  name: string,
-  value: string | undefined,
-): string | undefined {
-  if (value !== undefined && safeReturnTo(value) === undefined) {
-    throw wrongOption(owner, name, 'must be a path on this site, as in "/login"');
-  }
-  return value;
+export function pathOption(owner: string, name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && safeReturnTo(value) !== undefined) return value;
+  throw wrongOption(owner, name, 'must be a path on this site, as in "/login"');
 }
 
 /** Makes a guard, which redirects to its `loginPath` if it has one. `errorHandler` answers all that it throws. */

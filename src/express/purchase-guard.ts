@@ -12,7 +12,7 @@ import {
 } from '../check/purchase-check.js';
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import type { MarketgateError } from '../errors.js';
-import { choiceOption, functionOption, knownOptions, textOption, wrongOption } from '../options.js';
+import { choice, functionOf, knownOptions, text, wrongOption } from '../options.js';
 import { type ClientOption, clientOption } from '../web/client.js';
 import { isSentUnseen, queryOf } from '../web/request.js';
 import { refuseWith } from '../web/response.js';
@@ -77,10 +77,14 @@ export function requirePurchase(
 ): Middleware {
   const owner = 'requirePurchase';
   const given = knownOptions(owner, options, [...LOAD_OPTION_NAMES, 'onUnknown', 'onDenied']);
-  const onUnknown = choiceOption(owner, 'onUnknown', given.onUnknown, ['deny', 'allow'], 'deny');
+  const onUnknown = choice('deny', 'allow')(owner, 'onUnknown', given.onUnknown);
   const letsInOutage = onUnknown === 'allow';
   const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given, letsInOutage);
-  const onDenied = functionOption(owner, 'onDenied', given.onDenied);
+  const onDenied = functionOf<NonNullable<typeof given.onDenied>>()(
+    owner,
+    'onDenied',
+    given.onDenied,
+  );
 
   return middleware(async ({ req, res, next, context }) => {
     const result = await checkRequest(req, res);
@@ -224,7 +228,7 @@ export interface CodeSource {
 
 /** Makes a source that reads a property of an object of the request. */
 function fromField(owner: string, name: string, from: (req: Request) => unknown): CodeSource {
-  textOption(owner, 'name', name);
+  text()(owner, 'name', name);
   return (req) => {
     const fields = from(req);
     const hasField = typeof fields === 'object' && fields !== null && Object.hasOwn(fields, name);
@@ -234,7 +238,7 @@ function fromField(owner: string, name: string, from: (req: Request) => unknown)
 
 /** Reads the code from a request header. */
 export function fromHeader(name: string): CodeSource {
-  const header = textOption('fromHeader', 'name', name).toLowerCase();
+  const header = text()('fromHeader', 'name', name).toLowerCase();
   return Object.assign((req: Request) => req.headers[header], { headers: [name] });
 }
 

@@ -2,12 +2,15 @@ import { isIPv4 } from 'node:net';
 import type { GuessLimitOption } from '../attempts/guess-limit.js';
 import { MAX_TIMER_DELAY } from '../deadline.js';
 import {
-  countOption,
-  flagOption,
-  functionOption,
+  type Check,
+  count,
+  flag,
+  functionOf,
   ifUnset,
-  knownOptions,
-  positiveOption,
+  positive,
+  type Table,
+  unchecked,
+  type Values,
   wrongOption,
 } from '../options.js';
 
@@ -72,40 +75,50 @@ export interface ClientOptions {
   clock?: (() => number) | undefined;
 }
 
-const DEFAULT_BYTES = 16 * 1024 * 1024;
+/** An address of the service. The error never repeats it, because it can contain a password. */
+export const serviceUrl: Check<URL> = (owner, name, value) => {
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw wrongOption(owner, name, `must be an absolute http or https URL${ifUnset(value)}`);
+  }
+  if (url.username + url.password + url.search + url.hash !== '') {
+    throw wrongOption(owner, name, 'must not hold a user name, password, query or fragment');
+  }
+  return url;
+};
+
+export const CLIENT_OPTIONS = {
+  timeout: positive('milliseconds', 10_000),
+  maxResponseBytes: positive('bytes', 16 * 1024 * 1024),
+  retries: count(2),
+  allowInsecure: flag,
+  fetch: functionOf<FetchLike>(),
+  guessLimit: unchecked<GuessLimitOption | undefined>(),
+  clock: functionOf<() => number>(),
+} satisfies Table<ClientOptions>;
 
 /**
- * Checks the options that both clients have, and adds their defaults.
+ * Makes settings of the options that both clients have.
  * @param urlName the option with the address of the service.
- * @param names the options that only this client has.
- * @throws TypeError that names the wrong option.
+ * @throws TypeError for an address that would show the secrets to others.
  */
-export function clientSettings<T extends ClientOptions>(
+export function clientSettings(
   owner: string,
-  options: T,
-  urlName: keyof T & string,
-  names: readonly (keyof T & string)[],
+  urlName: string,
+  url: URL,
+  options: Omit<Values<typeof CLIENT_OPTIONS>, 'guessLimit'>,
 ) {
-  const common = [
-    'timeout',
-    'maxResponseBytes',
-    'retries',
-    'allowInsecure',
-    'fetch',
-    'guessLimit',
-    'clock',
-  ] as const;
-  const given = knownOptions(owner, options, [urlName, ...names, ...common]);
-  const { maxResponseBytes: most } = given;
-  const timeout = positiveOption(owner, 'timeout', given.timeout, 10_000, 'milliseconds');
-  const clock = functionOption(owner, 'clock', given.clock);
-  const fetch = functionOption(owner, 'fetch', given.fetch);
-  const allowInsecure = flagOption(owner, 'allowInsecure', given.allowInsecure);
+  const { timeout, maxResponseBytes, retries, allowInsecure, fetch, clock } = options;
+  if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
+    const why = 'plain http would show the secrets to everyone on the way';
+    throw wrongOption(owner, urlName, `must be https: ${why} (allowInsecure: true permits it)`);
+  }
   return {
     timeout: Math.min(timeout, MAX_TIMER_DELAY),
-    maxResponseBytes: positiveOption(owner, 'maxResponseBytes', most, DEFAULT_BYTES, 'bytes'),
-    retries: countOption(owner, 'retries', given.retries, 2),
-    url: serviceUrl(owner, urlName, given[urlName], allowInsecure),
+    maxResponseBytes,
+    retries,
+    // Without a slash at the end, for the paths of the endpoints.
+    url: { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') },
     fetch,
     /** Epoch milliseconds, for dates. */
     clock: clock ?? Date.now,
@@ -114,27 +127,8 @@ export function clientSettings<T extends ClientOptions>(
   };
 }
 
-/** The options of both clients, checked and complete. */
+/** What a client works with. */
 export type ClientSettings = Readonly<ReturnType<typeof clientSettings>>;
-
-/**
- * Checks `baseUrl` or `authUrl`. An error never repeats the value, which can contain a password.
- * @returns the URL without a slash at the end, for the paths of the endpoints.
- */
-function serviceUrl(owner: string, name: string, value: unknown, allowInsecure: boolean) {
-  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw wrongOption(owner, name, `must be an absolute http or https URL${ifUnset(value)}`);
-  }
-  if (url.username + url.password + url.search + url.hash !== '') {
-    throw wrongOption(owner, name, 'must not hold a user name, password, query or fragment');
-  }
-  if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
-    const why = 'plain http would show the secrets to everyone on the way';
-    throw wrongOption(owner, name, `must be https: ${why} (allowInsecure: true permits it)`);
-  }
-  return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
-}
 
 /** @param hostname as in a URL: an IPv6 address in brackets. */
 export const isLoopback = (hostname: string): boolean =>

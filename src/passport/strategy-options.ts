@@ -2,15 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { AuthenticateOptions } from 'passport';
 import type { LoginApi } from '../clients/login-api.js';
-import {
-  flagOption,
-  functionOption,
-  knownOptions,
-  secretOption,
-  shapedOption,
-  textOption,
-  wrongOption,
-} from '../options.js';
+import { flag, functionOf, knownOptions, secret, shaped, text, wrongOption } from '../options.js';
 import {
   checkTokenStore,
   DEFAULT_NAME,
@@ -102,8 +94,8 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
   const given = knownOptions(OWNER, options, NAMES);
   const methods = ['loginUrl', 'exchange', 'getUser'] as const;
   const what = 'a LoginApi';
-  const loginApi = shapedOption<LoginApi>(OWNER, 'loginApi', given.loginApi, methods, what);
-  const name = textOption(OWNER, 'name', given.name ?? DEFAULT_NAME);
+  const loginApi = shaped<LoginApi>(methods, what)(OWNER, 'loginApi', given.loginApi);
+  const name = text(DEFAULT_NAME)(OWNER, 'name', given.name);
   const scope = scopeFor(name, loginApi.loginUrl());
   const tokenStore =
     given.tokenStore === undefined
@@ -112,15 +104,15 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
   return {
     name,
     loginApi,
-    clock: functionOption(OWNER, 'clock', given.clock) ?? loginApi.clock ?? Date.now,
+    clock: functionOf<() => number>()(OWNER, 'clock', given.clock) ?? loginApi.clock ?? Date.now,
     storage: storageOption(given.loginAttempts, scope),
     claims: claimsIn(tokenStore, scope),
     clientOf: clientOption(OWNER, given.client),
     tokenStore,
     tokenName: tokenNameFor(name),
-    state: flagOption(OWNER, 'state', given.state),
+    state: flag(OWNER, 'state', given.state),
     ...confirmOption(given.confirm),
-    verify: verifyRunner(verify, flagOption(OWNER, 'passReqToCallback', given.passReqToCallback)),
+    verify: verifyRunner(verify, flag(OWNER, 'passReqToCallback', given.passReqToCallback)),
     /** The logins that run in this process. */
     running: new RunningLogins(),
     /** Hosts on which logins have begun in this process. */
@@ -142,7 +134,9 @@ function confirmOption(option: MarketplaceStrategyOptions['confirm']) {
   }
   return {
     askWhen: ask,
-    renderConfirmation: functionOption(OWNER, 'confirm.render', render) ?? sendConfirmationPage,
+    renderConfirmation:
+      functionOf<NonNullable<ConfirmOptions['render']>>()(OWNER, 'confirm.render', render) ??
+      sendConfirmationPage,
   };
 }
 
@@ -156,7 +150,7 @@ function storageOption(option: unknown, scope: string): StateStorage {
     'cookieSecret',
   ]);
   const name = 'loginAttempts.cookieSecret';
-  const secrets = [cookieSecret].flat().map((secret) => secretOption(OWNER, name, secret));
+  const secrets = [cookieSecret].flat().map((each) => secret(OWNER, name, each));
   if (secrets.length > 0) return statesInCookie(secrets, scope);
   throw wrongOption(OWNER, name, 'must be a secret, or several of which the first encrypts');
 }

@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { reportUnreadable } from '../diagnostics.js';
 import type { AccessToken } from '../model/access-token.js';
-import { knownOptions, wrongOption } from '../options.js';
+import { readOptions, type Table, wrongOption } from '../options.js';
 import { openText, sealText } from '../seal.js';
 import { decodeToken, encodeToken } from './row-token-store.js';
 import { checkTokenStore, type TokenStore } from './token-store.js';
@@ -50,7 +50,7 @@ export class EncryptedTokenStore implements TokenStore {
    */
   constructor(store: TokenStore, options: EncryptedTokenStoreOptions) {
     this.#store = checkTokenStore(OWNER, store, 'store');
-    this.#keys = readKeys(knownOptions(OWNER, options, ['keys']).keys);
+    this.#keys = readOptions(OWNER, OPTIONS, options).keys;
     if (store.claim !== undefined) this.claim = store.claim.bind(store);
   }
 
@@ -83,11 +83,17 @@ export class EncryptedTokenStore implements TokenStore {
   }
 }
 
+const OPTIONS = { keys: readKeys } satisfies Table<EncryptedTokenStoreOptions>;
+
 /** The name that a user's token is sealed for. */
 const nameOf = (userId: string): string => `marketgate token ${userId}`;
 
-/** @throws TypeError that names the option and the place of the wrong key, never the key. */
-function readKeys(option: unknown): readonly [KeyObject, ...KeyObject[]] {
+/** The error names the place of the wrong key, never the key. */
+function readKeys(
+  _owner: string,
+  _name: string,
+  option: unknown,
+): readonly [KeyObject, ...KeyObject[]] {
   const keys = Array.isArray(option) ? option : [];
   const [first, ...others] = keys.map((key: unknown, at) => readKey(`keys[${at}]`, key));
   if (first !== undefined) return [first, ...others];

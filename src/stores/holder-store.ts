@@ -1,7 +1,7 @@
 import { NoAnswer } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { readPurchaseCode, requireText } from '../model/purchase-code.js';
-import { countOption, knownOptions, shapedOption } from '../options.js';
+import { count, readOptions, shaped, type Table } from '../options.js';
 import { callStore } from './store-guard.js';
 
 /**
@@ -34,6 +34,8 @@ export interface HolderStoreOptions {
   cooldown?: number | undefined;
 }
 
+const OPTIONS = { cooldown: count(0) } satisfies Table<HolderStoreOptions>;
+
 /**
  * A holder store as the guards use it: each call has a deadline, and each failure is `store_unavailable`.
  *
@@ -43,7 +45,7 @@ export function guardHolderStore(owner: string, value: unknown) {
   const option = 'holder.store';
   const methods = ['take', 'release', 'holders'] as const;
   const what = 'a holder store, as in new MemoryHolderStore()';
-  const store = shapedOption<HolderStore>(owner, option, value, methods, what);
+  const store = shaped<HolderStore>(methods, what)(owner, option, value);
   return {
     /** @throws MarketgateError `store_unavailable`, also for an answer that is neither true nor false. */
     take: (code: string, holder: string, max: number): Promise<boolean> =>
@@ -88,8 +90,7 @@ export class MemoryHolderStore implements HolderStore {
    * @throws TypeError that names the wrong option.
    */
   constructor(options: HolderStoreOptions = {}) {
-    const { cooldown } = knownOptions('MemoryHolderStore', options, ['cooldown']);
-    this.#cooldown = countOption('MemoryHolderStore', 'cooldown', cooldown, 0);
+    this.#cooldown = readOptions('MemoryHolderStore', OPTIONS, options).cooldown;
     if (process.env.NODE_ENV === 'production') warnOnce('MARKETGATE_HOLDERS_IN_MEMORY');
   }
 

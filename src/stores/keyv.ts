@@ -6,8 +6,8 @@
  */
 
 import { NoAnswer } from '../deadline.js';
-import { knownOptions, shapedOption } from '../options.js';
-import { RowTokenStore, type RowTokenStoreOptions } from './row-token-store.js';
+import { readOptions, shaped, type Table } from '../options.js';
+import { ROW_OPTIONS, RowTokenStore, type RowTokenStoreOptions } from './row-token-store.js';
 import { reportFailure } from './store-guard.js';
 
 /**
@@ -47,6 +47,10 @@ export interface KeyvTokenStoreOptions extends RowTokenStoreOptions {
 }
 
 const OWNER = 'KeyvTokenStore';
+const OPTIONS = {
+  keyv: shaped<KeyvLike>(['get', 'set', 'delete'], 'a Keyv, as in new Keyv({ store })'),
+  ...ROW_OPTIONS,
+} satisfies Table<KeyvTokenStoreOptions>;
 
 /**
  * A `TokenStore` on Keyv, and so on SQLite, PostgreSQL, MySQL, MongoDB, Memcached, etcd and more.
@@ -73,10 +77,8 @@ export class KeyvTokenStore extends RowTokenStore {
    * const tokenStore = new KeyvTokenStore({ keyv: new Keyv({ store: new KeyvPostgres(uri) }) });
    */
   constructor(options: KeyvTokenStoreOptions) {
-    const { keyv, prefix, clock } = knownOptions(OWNER, options, ['keyv', 'prefix', 'clock']);
-    const what = 'a Keyv, as in new Keyv({ store })';
-    shapedOption<KeyvLike>(OWNER, 'keyv', keyv, ['get', 'set', 'delete'], what);
-    super(OWNER, { prefix, clock }, new KeyvRows(keyv));
+    const { keyv, ...rows } = readOptions(OWNER, OPTIONS, options);
+    super(OWNER, rows, new KeyvRows(keyv));
   }
 }
 

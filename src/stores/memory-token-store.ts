@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { AccessToken } from '../model/access-token.js';
-import { functionOption, knownOptions, sizeOption } from '../options.js';
+import { functionOf, readOptions, size, type Table } from '../options.js';
 import type { TokenStore } from './token-store.js';
 
 /** Options of {@link MemoryTokenStore}. */
@@ -12,6 +12,10 @@ export interface MemoryTokenStoreOptions {
 }
 
 const OWNER = 'MemoryTokenStore';
+const OPTIONS = {
+  max: size(10_000),
+  clock: functionOf<() => number>(),
+} satisfies Table<MemoryTokenStoreOptions>;
 
 /**
  * The most claims, about 250 bytes each, next to the tokens. Beyond it, the oldest is dropped, and its name can be
@@ -34,9 +38,9 @@ export class MemoryTokenStore implements TokenStore {
    * @throws TypeError that names the wrong option.
    */
   constructor(options: MemoryTokenStoreOptions = {}) {
-    const given = knownOptions(OWNER, options, ['max', 'clock']);
-    this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;
-    this.#tokens = new LRUCache({ max: sizeOption(OWNER, 'max', given.max, 10_000) });
+    const { max, clock = Date.now } = readOptions(OWNER, OPTIONS, options);
+    this.#clock = clock;
+    this.#tokens = new LRUCache({ max });
   }
 
   async get(userId: string): Promise<AccessToken | undefined> {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { reportUnreadable } from '../diagnostics.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
-import { functionOption, textOption } from '../options.js';
+import { functionOf, type Table, text } from '../options.js';
 import type { TokenStore } from './token-store.js';
 
 /** Options of every store on rows. */
@@ -11,6 +11,11 @@ export interface RowTokenStoreOptions {
   /** Returns the current time in epoch milliseconds, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined;
 }
+
+export const ROW_OPTIONS = {
+  prefix: text('marketgate:token:'),
+  clock: functionOf<() => number>(),
+} satisfies Table<RowTokenStoreOptions>;
 
 /** Rows of text in some backend. */
 interface Rows {
@@ -28,10 +33,15 @@ export class RowTokenStore implements TokenStore {
   readonly #clock: () => number;
   readonly #rows: Rows;
 
-  constructor(owner: string, { prefix, clock }: RowTokenStoreOptions, rows: Rows) {
+  /** @param options as {@link ROW_OPTIONS} reads them. */
+  constructor(
+    owner: string,
+    options: { readonly prefix: string; readonly clock: (() => number) | undefined },
+    rows: Rows,
+  ) {
     this.#owner = owner;
-    this.#prefix = textOption(owner, 'prefix', prefix ?? 'marketgate:token:');
-    this.#clock = functionOption(owner, 'clock', clock) ?? Date.now;
+    this.#prefix = options.prefix;
+    this.#clock = options.clock ?? Date.now;
     this.#rows = rows;
   }
 

@@ -1,5 +1,5 @@
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
-import { shapedOption } from '../options.js';
+import { shaped } from '../options.js';
 import { callStore } from './store-guard.js';
 
 /**
@@ -24,7 +24,7 @@ export interface TokenStore {
 export function checkTokenStore(owner: string, value: unknown, name = 'tokenStore'): TokenStore {
   const what = 'a token store, as in new MemoryTokenStore()';
   const methods = ['get', 'set', 'delete'] as const;
-  return shapedOption<TokenStore>(owner, name, value, methods, what);
+  return shaped<TokenStore>(methods, what)(owner, name, value);
 }
 
 /** The default name of a strategy. */

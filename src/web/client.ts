@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { UNKNOWN_CLIENT } from '../attempts/client-key.js';
 import { warnOnce } from '../diagnostics.js';
-import { type AppId, functionOption, idText } from '../options.js';
+import { type AppId, functionOf, idText } from '../options.js';
 
 /**
  * Who is counted by the `guessLimit` of the client of the service. Default: `req.ip`, which needs Express's `trust proxy`
@@ -13,7 +13,7 @@ export type ClientOption = ((req: Request) => AppId) | false | undefined;
 /** Checks the option. Gives the function that says who is counted; `false`: nobody. @throws TypeError that names it. */
 export function clientOption(owner: string, option: ClientOption): (req: Request) => AppId {
   if (option === false) return () => false;
-  const own = functionOption(owner, 'client', option);
+  const own = functionOf<(req: Request) => AppId>()(owner, 'client', option);
   return (req) => {
     const given = own?.(req);
     if (given === false) return false;

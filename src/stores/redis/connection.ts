@@ -1,5 +1,5 @@
 import { type WarningCode, warnOnce } from '../../diagnostics.js';
-import { textOption } from '../../options.js';
+import { text } from '../../options.js';
 import { storeFailure } from '../store-guard.js';
 import { type Redis, type RedisClient, redisOf } from './clients.js';
 import { refusalOf } from './refusals.js';
@@ -24,9 +24,9 @@ export class RedisConnection {
   constructor(
     private readonly owner: string,
     kind: 'token' | 'holder' | 'cache' | 'guess',
-    { client, prefix = `marketgate:${kind}:` }: RedisStoreOptions,
+    { client, prefix }: RedisStoreOptions,
   ) {
-    this.prefix = textOption(owner, 'prefix', prefix);
+    this.prefix = text(`marketgate:${kind}:`)(owner, 'prefix', prefix);
     this.#redis = redisOf(owner, client);
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SharedCache, SharedRow } from '../../cache/shared-cache.js';
 import { warnOnce } from '../../diagnostics.js';
-import { knownOptions } from '../../options.js';
+import { readOptions, type Table, unchecked } from '../../options.js';
 import { wholeMilliseconds } from '../row-token-store.js';
 import { type RedisClient, type Subscriber, subscriberOf } from './clients.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
@@ -16,6 +16,11 @@ export interface RedisCacheOptions extends RedisStoreOptions {
 }
 
 const OWNER = 'RedisCache';
+const OPTIONS = {
+  client: unchecked<RedisClient>(),
+  subscriber: unchecked<RedisCacheOptions['subscriber']>(),
+  prefix: unchecked<string | undefined>(),
+} satisfies Table<RedisCacheOptions>;
 
 const NO_MESSAGES = 'MARKETGATE_NO_INVALIDATIONS';
 
@@ -76,7 +81,7 @@ export class RedisCache implements SharedCache {
    * @throws TypeError that names the wrong option.
    */
   constructor(options: RedisCacheOptions) {
-    const given = knownOptions(OWNER, options, ['client', 'subscriber', 'prefix']);
+    const given = readOptions(OWNER, OPTIONS, options);
     this.#redis = new RedisConnection(OWNER, 'cache', given);
     this.#subscriber = subscriberOf(OWNER, given.subscriber, given.client);
   }

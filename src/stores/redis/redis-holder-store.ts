@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { countOption, knownOptions, secretOption } from '../../options.js';
+import { count, readOptions, secret, type Table, unchecked } from '../../options.js';
 import { type HolderStore, type HolderStoreOptions, heldCode } from '../holder-store.js';
+import type { RedisClient } from './clients.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisHolderStore}. */
@@ -13,6 +14,12 @@ export interface RedisHolderStoreOptions extends RedisStoreOptions, HolderStoreO
 }
 
 const OWNER = 'RedisHolderStore';
+const OPTIONS = {
+  client: unchecked<RedisClient>(),
+  secret,
+  prefix: unchecked<string | undefined>(),
+  cooldown: count(0),
+} satisfies Table<RedisHolderStoreOptions>;
 
 // A code is a sorted set of its holders. The score of a seat is infinite while it is held; after a release, it is the
 // time until which the seat stays taken, by the clock of Redis.
@@ -72,11 +79,10 @@ export class RedisHolderStore implements HolderStore {
    * app.get('/downloads', requirePurchase(keyApi, { holder: { store, id: (req) => req.user?.id } }), download);
    */
   constructor(options: RedisHolderStoreOptions) {
-    const known = ['client', 'secret', 'prefix', 'cooldown'] as const;
-    const given = knownOptions(OWNER, options, known);
-    this.#secret = secretOption(OWNER, 'secret', given.secret);
-    this.#redis = new RedisConnection(OWNER, 'holder', given);
-    this.#cooldown = countOption(OWNER, 'cooldown', given.cooldown, 0);
+    const { secret: key, cooldown, ...connection } = readOptions(OWNER, OPTIONS, options);
+    this.#secret = key;
+    this.#redis = new RedisConnection(OWNER, 'holder', connection);
+    this.#cooldown = cooldown;
   }
 
   /** @throws TypeError for a blank `code`. After `store_unavailable`, the account can hold the code all the same. */

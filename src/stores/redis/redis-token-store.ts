@@ -1,12 +1,22 @@
 import { hash } from 'node:crypto';
-import { knownOptions } from '../../options.js';
-import { RowTokenStore, type RowTokenStoreOptions, wholeMilliseconds } from '../row-token-store.js';
+import { readOptions, type Table, unchecked } from '../../options.js';
+import {
+  ROW_OPTIONS,
+  RowTokenStore,
+  type RowTokenStoreOptions,
+  wholeMilliseconds,
+} from '../row-token-store.js';
+import type { RedisClient } from './clients.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisTokenStore}. */
 export interface RedisTokenStoreOptions extends RedisStoreOptions, RowTokenStoreOptions {}
 
 const OWNER = 'RedisTokenStore';
+const OPTIONS = {
+  client: unchecked<RedisClient>(),
+  ...ROW_OPTIONS,
+} satisfies Table<RedisTokenStoreOptions>;
 
 const GET = `return redis.call('GET', KEYS[1])`;
 const SET = `return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])`;
@@ -40,7 +50,7 @@ export class RedisTokenStore extends RowTokenStore {
    * const tokenStore = new RedisTokenStore({ client });
    */
   constructor(options: RedisTokenStoreOptions) {
-    const given = knownOptions(OWNER, options, ['client', 'prefix', 'clock']);
+    const given = readOptions(OWNER, OPTIONS, options);
     const redis = new RedisConnection(OWNER, 'token', given);
     super(OWNER, given, {
       async get(key) {
