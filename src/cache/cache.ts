@@ -386,7 +386,6 @@ export class Cache<T extends object> {
   async #request(lookup: Lookup<T>, found: Found | undefined): Promise<Answer<T> | undefined> {
     const { what, request, orders, clock, sharedTier } = this.parts;
     const { spelling, key, subject } = lookup;
-    lookup.signal.throwIfAborted();
     const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
     const asked = orders.next();
     const at = clock();

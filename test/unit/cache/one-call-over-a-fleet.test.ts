@@ -174,6 +174,24 @@ describe('one request for the whole fleet', () => {
     expect(service.asked()).toBe(2);
   });
 
+  it('is waited for no longer once the last caller has left: neither the shared cache nor the service is asked', async () => {
+    const { service, shared, join, pass } = fleet();
+    const keyApi = join();
+    await keyApi.getAccount();
+    vi.spyOn(shared, 'lock').mockResolvedValue(undefined);
+    const leaving = new AbortController();
+    const asked = keyApi.validatePurchase(CODE, { signal: leaving.signal }).catch(() => {});
+    await settle();
+    await pass(SECOND);
+    leaving.abort();
+    await asked;
+    await pass(SECOND);
+    const reads = shared.calls.length;
+    await pass(10 * SECOND);
+    expect(shared.calls.length).toBe(reads);
+    expect(service.asked()).toBe(0);
+  });
+
   it.each([
     ['that is killed', 5000],
     ['that gets no answer', 0],
