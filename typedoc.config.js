@@ -90,7 +90,7 @@ export default {
     'WithoutRequest',
     'WithRequest',
     'AnyInline',
-    'AnyClassic',
+    'Checked',
     'WithReq',
   ],
   requiredToBeDocumented: [

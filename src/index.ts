@@ -118,6 +118,7 @@ export type {
   AsyncVerify,
   MarketplaceProfile,
   TokenParams,
+  VerifiedUser,
   VerifyDone,
   VerifyInput,
   VerifyWithDone,

@@ -10,12 +10,11 @@ import {
   strategySetup,
 } from './strategy-options.js';
 import {
-  type AnyClassic,
   type AnyInline,
   type AsyncVerify,
+  type Checked,
   type MarketplaceProfile,
   profileOf,
-  type VerifyWithDone,
   type WithReq,
 } from './verify.js';
 
@@ -47,7 +46,7 @@ const SETUP = Symbol('marketgate.setup');
  *
  * A subclass can override {@link userProfile}. The other hooks of passport-oauth2 are never called.
  */
-export class MarketplaceStrategy extends Base {
+export class MarketplaceStrategy<V = unknown> extends Base {
   declare private readonly [SETUP]: StrategySetup;
 
   /**
@@ -65,10 +64,9 @@ export class MarketplaceStrategy extends Base {
   // The first two overloads only type inline callbacks.
   constructor(options: WithoutRequest, verify: AnyInline);
   constructor(options: WithRequest, verify: AnyInline<WithReq>);
+  constructor(options: WithoutRequest, verify: V & Checked<V>);
+  constructor(options: WithRequest, verify: V & Checked<V, WithReq>);
   constructor(options: MarketplaceStrategyOptions, verify: AsyncVerify);
-  constructor(options: MarketplaceStrategyOptions, verify: VerifyWithDone);
-  constructor(options: WithoutRequest, verify: AnyClassic);
-  constructor(options: WithRequest, verify: AnyClassic<WithReq>);
   constructor(options: MarketplaceStrategyOptions, verify: unknown) {
     const setup = strategySetup(options, verify);
     const authorizationURL = setup.loginApi.loginUrl();

@@ -102,7 +102,10 @@ export interface VerifyInput {
  */
 export type AsyncVerify = (
   input: VerifyInput,
-) => Promise<Express.User | false | null> | Express.User | false | null;
+) => Promise<VerifiedUser | false | null> | VerifiedUser | false | null;
+
+/** The app's user. An `Express.User` that declares no field would be any text, number or promise. */
+export type VerifiedUser = Express.User & object & { then?: never };
 
 /**
  * A verify that ends by `done`: what NestJS makes of `validate({ profile })` with
@@ -118,20 +121,20 @@ export type VerifyWithDone = (input: VerifyInput, done: VerifyDone) => unknown;
  */
 
 type Token = string & VerifyInput;
-type Classic<Refresh> = [
+type Classic<Refresh, P = MarketplaceProfile> = [
   accessToken: Token,
   refreshToken: Refresh,
-  profile: MarketplaceProfile,
+  profile: P,
   done: VerifyDone,
 ];
-type WithParams<Refresh> = [
+type WithParams<Refresh, P = MarketplaceProfile> = [
   accessToken: Token,
   refreshToken: Refresh,
-  params: TokenParams & MarketplaceProfile,
-  profile: MarketplaceProfile & VerifyDone,
+  params: TokenParams & P,
+  profile: P & VerifyDone,
   done: VerifyDone,
 ];
-type Form<Args extends unknown[]> = (...args: Args) => unknown;
+type Form<Args extends readonly unknown[]> = (...args: Args) => unknown;
 
 /** What comes first with `passReqToCallback: true`. */
 export type WithReq = [req: Request & VerifyInput];
@@ -142,10 +145,25 @@ export type AnyInline<First extends unknown[] = []> = AsyncVerify &
   Form<[...First, ...Classic<undefined>]> &
   Form<[...First, ...WithParams<undefined>]>;
 
-/** One that is not inline, or that declares types itself. For passport-oauth2, it declares `refreshToken: string`. */
-export type AnyClassic<First extends unknown[] = []> =
-  | Form<[...First, ...Classic<never>]>
-  | Form<[...First, ...WithParams<never>]>;
+/**
+ * One of the classic forms that is not inline, or that declares types itself: for passport-oauth2 `refreshToken: string`, and
+ * passport's own profile.
+ */
+type AnyClassic<First extends unknown[]> =
+  | Form<[...First, ...Classic<never, MarketplaceProfile & Profile>]>
+  | Form<[...First, ...WithParams<never, MarketplaceProfile & Profile>]>;
+
+/**
+ * What a verify of the type V must be. TypeScript takes a function of one argument for one of any form, so its result is
+ * checked only where the number of arguments chooses the form. V is unknown in a subclass.
+ */
+export type Checked<V, First extends unknown[] = []> = unknown extends V
+  ? AsyncVerify | VerifyWithDone | AnyClassic<First>
+  : V extends Form<infer Args>
+    ? Args['length'] extends 0 | 1
+      ? AsyncVerify
+      : VerifyWithDone | AnyClassic<First>
+    : never;
 
 /**
  * How long a verify that declares no arguments has for `done` after it has returned `undefined`, in milliseconds. Most

@@ -157,7 +157,10 @@ it.each<[owner: string, option: string, wrap?: (secret: unknown) => unknown]>([
 });
 
 it.each<[says: string, run: () => unknown]>([
-  ['MarketplaceStrategy: option "loginApi"', () => new MarketplaceStrategy(undefined as never, id)],
+  [
+    'MarketplaceStrategy: option "loginApi"',
+    () => new MarketplaceStrategy(undefined as never, () => null),
+  ],
   ['option "client" must say who is counted', () => checkPurchase(keyApi, 'AB12', {} as never)],
   [
     'option "client" must say who is counted',

@@ -15,7 +15,7 @@ const { apiKey, appSecret, code } = SENTINEL;
 it('the strategy shows no secret in a debugger, a log or JSON', () => {
   const loginApi = new LoginApi({ authUrl: 'https://market.example', appId: 'app', appSecret });
   const loginAttempts = { cookieSecret: [SENTINEL.cookieSecret] };
-  const strategy = new MarketplaceStrategy({ loginApi, loginAttempts }, async () => false);
+  const strategy = new MarketplaceStrategy({ loginApi, loginAttempts }, async () => null);
   expectClean(strategy, inspect({ strategy }, { showHidden: true, depth: null }));
 });
 
