@@ -5,19 +5,23 @@ import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '..
 
 /** The visitor could not be authenticated. */
 export class Failure extends MarketgateError {
-  /** What passport gets: the reason, or the `info` of verify. */
-  readonly challenge: object;
+  readonly #info: object | undefined;
 
   /** @param message for the operator. Visitors read `detail`, by default the code's usual text. */
   constructor(
     code: MarketgateErrorCode,
     message: string,
-    options: { status?: number; challenge?: object | undefined; detail?: string } = {},
+    options: { status?: number; info?: object; detail?: string } = {},
   ) {
-    const { status = 401, challenge = { code, message }, detail } = options;
+    const { status = 401, info, detail } = options;
     super(code, message, { detail });
     Object.assign(this, { status, statusCode: status });
-    this.challenge = challenge;
+    this.#info = info;
+  }
+
+  /** What passport gets, as the `info` of a custom callback: the `info` of verify, or else this error. */
+  get challenge(): object {
+    return this.#info ?? this;
   }
 }
 
@@ -38,13 +42,14 @@ export function notAccepted(info: unknown): Failure {
   const code = 'login_failed';
   const said = typeof info === 'string' ? info : (Object(info) as { message?: unknown }).message;
   if (typeof said === 'string') {
-    return new Failure(code, said, { challenge: info as object, detail: said });
+    return new Failure(code, said, { info: info as object, detail: said });
   }
   const message =
     'this site does not accept the account: verify gave no user; log in with another one, or look at verify';
+  const detail = 'This site does not accept this account. Please log in with another one.';
   return new Failure(code, message, {
-    challenge: { code, ...Object(info), message },
-    detail: 'This site does not accept this account. Please log in with another one.',
+    detail,
+    ...(info !== null && info !== undefined && { info: { code, ...Object(info), message } }),
   });
 }
 

@@ -105,7 +105,11 @@ export type AsyncVerify = (
 ) => Promise<VerifiedUser | false | null> | VerifiedUser | false | null;
 
 /** The app's user. An `Express.User` that declares no field would be any text, number or promise. */
-export type VerifiedUser = Express.User & object & { then?: never };
+export type VerifiedUser = Express.User &
+  object & {
+    /** Of promises. */
+    then?: never;
+  };
 
 /**
  * A verify that ends by `done`: what NestJS makes of `validate({ profile })` with

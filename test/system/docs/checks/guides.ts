@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
@@ -7,6 +8,7 @@ import { createClient } from 'redis';
 import { expect, vi } from 'vitest';
 import { Browser } from '../../../support/browser.js';
 import { forwardProxy } from '../../../support/forward-proxy.js';
+import { listen } from '../../../support/listen.js';
 import { anyRedis, type RedisServer, SOON, startRedis } from '../../../support/redis-server.js';
 import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
@@ -63,6 +65,26 @@ export const GUIDE_CHECKS: Checks = {
     for (let i = 1; i <= 10; i++) expect(await from('192.0.2.1', guess(i))).toBe(403);
     expect(await from('192.0.2.1', guess(11))).toBe(429);
     expect(await from('192.0.2.2', guess(12))).toBe(403);
+  },
+  'examples/guides/behind-a-proxy.md: path.js': async (running) => {
+    const app = new URL(await running.origin());
+    const proxy = await listen((req, res) => {
+      const path = /^\/shop(\/.*)/.exec(req.url ?? '')?.[1];
+      if (path === undefined) return void res.writeHead(404).end();
+      const { method, headers } = req;
+      const to = { host: app.hostname, port: app.port, path, method, headers };
+      const request = httpRequest(to, (from) => {
+        res.writeHead(from.statusCode ?? 500, from.headers);
+        from.pipe(res);
+      });
+      req.pipe(request);
+    });
+    running.sandbox.redirectUrl = `${proxy}/shop/callback`;
+    const browser = new Browser();
+    const page = await browser.logIn(`${proxy}/shop/account?tab=2`);
+    expect(page.text).toContain('Continue as');
+    const account = { url: `${proxy}/shop/account?tab=2`, status: 200 };
+    expect(await browser.pressContinue(page)).toMatchObject(account);
   },
   'examples/guides/behind-a-proxy.md: outgoing.js': {
     async prepare() {
@@ -369,6 +391,16 @@ export const GUIDE_CHECKS: Checks = {
     ]);
     const { unseen } = await onABadDay(running, '/downloads');
     expect(unseen).toBe(503);
+  },
+  'examples/guides/migrating.md: custom-callback.js': async (running) => {
+    const origin = await running.origin();
+    const browser = new Browser();
+    const account = { url: `${origin}/account?tab=2`, status: 200 };
+    expect(await browser.logIn(account.url)).toMatchObject(account);
+    const callback = browser.history.find((url) => url.includes('auth_key=')) ?? '';
+    expect(await browser.open(callback)).toMatchObject({ url: `${origin}/account`, status: 200 });
+    const refused = await new Browser().get(callback);
+    expect([refused.status, await refused.json()]).toEqual([401, { code: 'login_failed' }]);
   },
   'examples/guides/rotating-keys.md: main.js': {
     async prepare() {

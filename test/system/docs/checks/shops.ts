@@ -214,6 +214,10 @@ export const SHOP_CHECKS: Checks = {
     const browser = new Browser();
     const landed = await browser.logIn(`${origin}/account`);
     expect(landed).toMatchObject({ url: `${origin}/account`, status: 200 });
+    const callback = browser.history.find((url) => url.includes('auth_key=')) ?? '';
+    for (const url of [callback, `${origin}/account`]) {
+      expect(await browser.open(url)).toMatchObject({ url: `${origin}/account`, status: 200 });
+    }
     // The exception filter.
     const refused = await new Browser().open(`${origin}/callback?auth_key=x`);
     expect(refused).toMatchObject({ status: 403, text: expect.stringContaining('not started in') });
