@@ -48,6 +48,30 @@ describe('a process that has missed messages', () => {
     expect((await during(other.validatePurchase(CODE)))?.item.version).toBe('bought again');
   });
 
+  it('asks it also before it serves what another lookup of its own has got meanwhile', async () => {
+    const { service, joinTwo, during } = fleet();
+    const [one, other] = await joinTwo();
+    service.hold();
+    const slow = other.validatePurchase(CODE, { fresh: true });
+    await settle();
+    const later = other.validatePurchase(CODE, { fresh: true });
+    await settle();
+    await service.release(1);
+    expect(await later).toEqual(purchase);
+    other.link.break('cut');
+    service.says = 'negative';
+    const refund = one.validatePurchase(CODE, { fresh: true });
+    await settle();
+    await service.release(2);
+    // The check of the key.
+    await service.release(3);
+    expect(await during(refund)).toBeNull();
+    other.link.mend();
+    await settle();
+    await service.release();
+    expect(await during(slow)).toBeNull();
+  });
+
   it('has missed one when it cannot be opened', async () => {
     const { service, shared, joinTwo, expectSold, expectRefused } = fleet();
     const [one, other] = await joinTwo();
