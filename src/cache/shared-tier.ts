@@ -90,8 +90,6 @@ interface SealedContent extends Content {
 interface Message {
   readonly subject: string;
   readonly order: number;
-  /** Whether it was published before, so that answers that were requested since are not meant. */
-  readonly isStored: boolean;
 }
 
 /** What the shared tier has about a subject. */
@@ -288,13 +286,12 @@ export class SharedTier {
       this.epoch = ++this.#epochs;
       return;
     }
-    const { subject, order, isStored } = JSON.parse(opened) as Message;
+    const { subject, order } = JSON.parse(opened) as Message;
     const { orders } = this.options;
     orders.see(order);
     // One of this process itself is known. Otherwise, all that was requested here until now is invalid, because the orders of
     // this process can be ahead of those of the other one.
-    const isUpToOrder = isStored || orders.isInvalid(subject, order);
-    orders.invalidate(subject, isUpToOrder ? order : undefined);
+    orders.invalidate(subject, orders.isInvalid(subject, order) ? order : undefined);
   }
 
   /** Reads up to which order everything is invalid, and the clock, which orders need. @returns whether both are known. */
@@ -359,13 +356,12 @@ export class SharedTier {
     subject: string,
     order: number,
     content: SealedContent,
-    isStored = false,
   ): Promise<boolean | undefined> {
     const seal = this.#seal as Seal;
     const life = content.isTombstone ? this.#life : this.options.limits.invalidTtl;
     const isWritten = await this.#write(subject, order, content, life);
     if (isWritten === false) return false;
-    const message: Message = { subject, order, isStored };
+    const message: Message = { subject, order };
     const sealed = seal.tag + seal.seal(MESSAGE, JSON.stringify(message));
     const isPublished = await this.#store.call(async (store) => {
       await store.publish(sealed);
@@ -386,7 +382,7 @@ export class SharedTier {
     if (row === undefined) return undefined;
     const order = stored ?? this.options.orders.invalidate(subject);
     const content = { at: row.now, isTombstone: true, spelling: '', value: null };
-    const isSent = await this.#send(subject, order, content, stored !== undefined);
+    const isSent = await this.#send(subject, order, content);
     // What was stored before gives way to a later answer.
     return isSent === true || (isSent === false && stored !== undefined);
   }
