@@ -87,6 +87,8 @@ export class Login {
   readonly #who: string | undefined;
   /** What is stored about the browser: {@link #save} changes both. */
   #state: LoginState = { attempts: [] };
+  /** The same as it was when the request came, with what has expired. */
+  #stored: unknown;
   /** What this request runs, for others of this browser that come meanwhile. */
   #running: { readonly login: RunningLogin; readonly isSent: Promise<boolean> } | undefined;
   /** The attempt that this request uses. */
@@ -205,7 +207,8 @@ export class Login {
 
   #readState(): void {
     const { storage, clock } = this.#setup;
-    this.#state = readState(storage.read(this.#req), clock(), this.#who);
+    this.#stored = storage.read(this.#req);
+    this.#state = readState(this.#stored, clock(), this.#who);
   }
 
   /** Replaces a part of what is stored about the browser. */
@@ -478,8 +481,7 @@ export class Login {
     const { last } = this.#state;
     if (!isLoggedIn(this.#req)) {
       const { storage, clock, hosts } = this.#setup;
-      const stored = storage.read(this.#req);
-      const why = storage.whyMissing(this.#req) ?? whyNoAttempt(stored, clock(), this.#who);
+      const why = storage.whyMissing(this.#req) ?? whyNoAttempt(this.#stored, clock(), this.#who);
       throw notStarted(this.#req, hosts, why);
     }
     const to = id !== undefined && last?.id === id ? last.to : undefined;

@@ -58,6 +58,14 @@ export interface Seen {
 
 export const isAnswered = ({ status }: Seen): boolean => status > 0;
 
+const WORKER = `addEventListener('install', () => skipWaiting());
+addEventListener('activate', (event) => event.waitUntil(
+  registration.navigationPreload.enable().then(() => clients.claim()),
+));
+addEventListener('fetch', (event) => {
+  if (event.request.mode === 'navigate') event.respondWith(fetch(event.request));
+});`;
+
 /** A page of the app: what it is, and who is logged in. */
 export const show = (title: string, more: (req: Request) => string = () => '') => {
   return (req: Request, res: Response): void => {
@@ -135,6 +143,8 @@ export async function open(options: Options) {
     '/links',
     show('Links', (req) => String(req.query.html ?? '')),
   );
+  // A service worker that has a navigation preload and does not use it, as many have.
+  app.get('/worker.js', (_req, res) => void res.type('js').send(WORKER));
   app.get('/secret', requireLogin({ loginPath: '/links' }), show('Secret'));
   app.use(errorHandler({ loginPath: '/login' }));
 

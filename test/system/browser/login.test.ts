@@ -107,6 +107,43 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
     },
   );
 
+  it.each(MODES)(
+    '%s: a service worker with a navigation preload that it does not use sends every callback twice, and the visitor is logged in',
+    async (mode, express) => {
+      const { origin, page, callbacks, exchanges, sandbox } = await open({ mode, express });
+      // The first of the two is still running when the second comes.
+      sandbox.faults.latency = 100;
+      await page.goto(`${origin}/links`);
+      await page.evaluate(`navigator.serviceWorker.register('/worker.js')
+        .then(() => navigator.serviceWorker.ready).then(() => undefined)`);
+      await eventually(async () => {
+        expect(await page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true);
+      });
+      await logIn(page, `${origin}/account?tab=orders`);
+      await page.waitForURL(`${origin}/account?tab=orders`);
+      expect([await heading(page), await who(page)]).toEqual(['Account', MIRA.name]);
+      expect([callbacks.length, exchanges()]).toEqual([2, 1]);
+    },
+  );
+
+  it.each(MODES)(
+    '%s: a browser that drops the first of two requests for the callback is logged in by the second',
+    async (mode, express) => {
+      const { origin, page, callbacks, exchanges, sandbox } = await open({ mode, express });
+      await page.goto(`${origin}/account?tab=orders`);
+      await choose(page, MIRA);
+      const callback = await takeCallback(page);
+      sandbox.faults.latency = 400;
+      await page.goto(`${origin}/links`);
+      await page.evaluate(`const open = () => { location.href = ${JSON.stringify(callback)}; };
+        open();
+        setTimeout(() => { stop(); open(); }, 200);`);
+      await eventually(() => expect(path(page)).toBe('/account?tab=orders'));
+      expect(await who(page)).toBe(MIRA.name);
+      expect([callbacks.length, exchanges()]).toEqual([2, 1]);
+    },
+  );
+
   describe('"Continue as NAME?"', () => {
     async function asked(options: Options, person = MIRA) {
       const opened = await open({ confirm: true, ...options });

@@ -257,6 +257,73 @@ describe('the cookie is short', () => {
   });
 });
 
+describe('what a session keeps is short', () => {
+  const NOW = 1e12;
+  const sizeOf = (session: object): number => {
+    const own = Object.entries(session).filter(([key]) => key.startsWith('marketgate:'));
+    return Buffer.byteLength(JSON.stringify(Object.fromEntries(own)));
+  };
+  /** As requireLogin does, on a page with an address of so many letters. */
+  const stop = async (session: object, length: number, path = `/${'a'.repeat(length)}`) => {
+    const req = { method: 'GET', headers: {}, originalUrl: path, session };
+    await saveReturnTo(req as never, fakeResponse());
+    return path;
+  };
+
+  it('all our keys together are at most 1 kB as JSON, beside an access token that waits', async () => {
+    const token = { value: 'x'.repeat(2000), issuedAt: NOW, expiresAt: NOW + HOUR };
+    const long = { user_firstname: 'ü'.repeat(99), user_name: 'ü'.repeat(99) };
+    const { start, comeBack, session } = openLogin({
+      ...{ confirm: true, clock: () => NOW },
+      api: { exchange: async () => token, getUser: async () => ({ ...userInfo, ...long }) },
+    });
+    const sizes: number[] = [];
+    for (let i = 0; i < 40; i++) await comeBack(`early${i}`);
+    const elsewhere = { headers: { 'sec-fetch-site': 'cross-site' } };
+    for (const n of [10, 340, 347, 348, 349, 2000, 200, 347]) {
+      await stop(session, n);
+      sizes.push(sizeOf(session));
+      await start({ returnTo: n === 200 ? `/${'\u{1f980}'.repeat(120)}` : undefined }, elsewhere);
+      sizes.push(sizeOf(session));
+    }
+    await stop(session, 347);
+    await comeBack('own');
+    sizes.push(sizeOf(session) - token.value.length);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1024);
+    expect(Math.max(...sizes)).toBeGreaterThan(500);
+  });
+
+  it('the page that requires a login is kept once, and a login that fails and begins again leads there', async () => {
+    let isIn = false;
+    const { start, comeBack, session } = openLogin({ verify: (_input: unknown) => isIn && user });
+    const page = await stop(session, 300);
+    const times = () => JSON.stringify(session).split(page).length - 1;
+    for (let i = 0; i < 3; i++) {
+      expect(times()).toBe(1);
+      await start();
+    }
+    await comeBack('k1');
+    expect(times()).toBe(1);
+    isIn = true;
+    await start();
+    expect(await comeBack('k2')).toMatchObject({ outcome: success, to: page });
+  });
+
+  it('two tabs lead each to their own page', async () => {
+    const { start, comeBack, session } = openLogin({ state: true });
+    const states: string[] = [];
+    for (const path of ['/first', '/second']) {
+      await stop(session, 0, path);
+      const { outcome } = await start();
+      states.push(new URL(String(outcome?.[1])).searchParams.get('state') ?? '');
+    }
+    expect(await comeBack('k1', { query: { auth_key: 'k1', state: states[0] } })).toMatchObject({
+      outcome: success,
+      to: '/first',
+    });
+  });
+});
+
 describe('state: true, where a deployment echoes it', () => {
   function open() {
     const login = openLogin({ state: true });
