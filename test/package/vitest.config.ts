@@ -7,7 +7,8 @@ export default defineConfig({
     root: fileURLToPath(new URL('../..', import.meta.url)),
     include: ['test/package/**/*.test.ts'],
     globalSetup: './test/package/pack-and-install.ts',
-    testTimeout: 60_000,
+    // A compiler takes long on a busy machine.
+    testTimeout: 240_000,
     // More compilers and servers at once would only slow each other down.
     maxConcurrency: 3,
     reporters: ['default', './test/support/counting-reporter.ts'],
