@@ -150,7 +150,7 @@ export class KeyApi {
    */
   constructor(options: KeyApiOptions) {
     const me = 'KeyApi';
-    const { given, settings } = checkedFor(KeyApi, () => {
+    const { given, settings } = checkedFor(new.target, () => {
       const { baseUrl, ...given } = readOptions(me, OPTIONS, options);
       return { given, settings: clientSettings(me, 'baseUrl', baseUrl, given) };
     });

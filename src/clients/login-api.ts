@@ -110,7 +110,7 @@ export class LoginApi {
    */
   constructor(options: LoginApiOptions) {
     const me = 'LoginApi';
-    const { given, settings } = checkedFor(LoginApi, () => {
+    const { given, settings } = checkedFor(new.target, () => {
       const { authUrl, ...given } = readOptions(me, OPTIONS, options);
       return { given, settings: clientSettings(me, 'authUrl', authUrl, given) };
     });

@@ -27,8 +27,10 @@ interface UnusedOptions {
 }
 
 /** Typed as passport's own strategy, so that nobody needs the types of passport-oauth2. */
-const Base: new (options: UnusedOptions, verify: () => void) => Strategy & StrategyCreatedStatic =
-  OAuth2Strategy;
+const Base: new (
+  options: UnusedOptions,
+  verify: () => void,
+) => Strategy & StrategyCreatedStatic & { name: string } = OAuth2Strategy;
 
 type WithoutRequest = MarketplaceStrategyOptions & { passReqToCallback?: false | undefined };
 type WithRequest = MarketplaceStrategyOptions & { passReqToCallback: true };

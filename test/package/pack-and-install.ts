@@ -40,7 +40,12 @@ export default async function packAndInstall({ provide }: TestProject) {
       await readFile(join(REPOSITORY, 'package.json'), 'utf8'),
     ) as { devDependencies: Record<string, string> };
     const pin = (name: string) => ({ [name]: devDependencies[name] ?? 'latest' });
-    const shared = { marketgate: `file:${tarball}`, ...pin('passport'), ...pin('@types/node') };
+    const shared = {
+      marketgate: `file:${tarball}`,
+      ...pin('passport'),
+      ...pin('@types/node'),
+      ...pin('@types/passport'),
+    };
     const express4 = (devDependencies.express4 ?? '').replace('npm:express@', '');
 
     const projects = {
@@ -48,7 +53,7 @@ export default async function packAndInstall({ provide }: TestProject) {
       express4: join(workplace, 'express4'),
     };
     await Promise.all([
-      install(projects.express5, { ...shared, ...pin('express') }),
+      install(projects.express5, { ...shared, ...pin('express'), ...pin('@types/express') }),
       install(projects.express4, { ...shared, express: express4, '@types/express': '^4.17.0' }),
     ]);
 
