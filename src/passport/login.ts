@@ -296,23 +296,24 @@ export class Login {
     const token = await this.#exchange(authKey);
     if (token === 'used') return (await this.#endElsewhere()) ?? this.#endUsed(isStarted);
     if (token === undefined) return this.#endWithoutLogin();
-    const { to, id: attemptId } = this.#attempt as LoginAttempt;
+    const attempt = this.#attempt as LoginAttempt;
     const profile = await this.#profileOf(token);
     const who = this.#who;
     const known = who && shortHash(profile.id, who);
-    if (!mustAsk(askWhen, this.#req, state, known)) {
-      return this.#complete(token, profile, { id: attemptId, to });
+    // An inherited attempt is no longer in the state.
+    const begun = { ...state, attempts: [...state.attempts, attempt] };
+    if (!mustAsk(askWhen, this.#req, begun, known)) {
+      return this.#complete(token, profile, attempt);
     }
-    const pending = pendingLogin(token, profile, { at: clock(), who, to });
-    const attempts = this.#state.attempts.filter(({ id }) => id !== attemptId);
+    const pending = pendingLogin(token, profile, { at: clock(), who, to: attempt.to });
+    const attempts = this.#state.attempts.filter(({ id }) => id !== attempt.id);
     await this.#save({ pending, attempts });
     return ['redirect', confirmationQuery(pending.id)];
   }
 
   /** The attempts of this browser that the callback can use: where the deployment echoes `state`, only that one. */
   #attempts(): readonly LoginAttempt[] {
-    if (this.#inherited !== undefined) return [this.#inherited];
-    const { attempts } = this.#state;
+    const attempts = this.#inherited ? [this.#inherited] : this.#state.attempts;
     if (!this.#setup.state) return attempts;
     const echoed = String(queryOf(this.#req).state);
     return attempts.filter(({ id }) => id === echoed);

@@ -151,6 +151,29 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       expect(exchanged).toEqual(['k1', 'k2']);
     });
 
+    it('the second auth_key of a login that another site began is asked about too', async () => {
+      const { origin, letGoOn, logins } = await open();
+      const browser = new Browser();
+      await browser.get(`${origin}/login`, { 'sec-fetch-site': 'cross-site' });
+      const first = dropped(browser, `${origin}/callback?auth_key=k1`);
+      const second = browser.open(`${origin}/callback?auth_key=k2`);
+      await letGoOn(2, first.drop);
+      expect((await second).text).toContain('Continue as');
+      expect(logins).toEqual([]);
+    });
+
+    it('the second auth_key must come with the state of the attempt that it takes over', async () => {
+      const { origin, letGoOn, exchanged } = await open({ state: true });
+      const browser = new Browser();
+      const start = await browser.get(`${origin}/login`);
+      const state = new URL(locationOf(start)).searchParams.get('state');
+      const first = dropped(browser, `${origin}/callback?auth_key=k1&state=${state}`);
+      const second = browser.open(`${origin}/callback?auth_key=k2&state=other`);
+      await letGoOn(2, first.drop);
+      expect((await second).status).toBe(403);
+      expect(exchanged).toEqual(['k1']);
+    });
+
     it.each(['answered', 'dropped'])(
       'a callback that comes twice is asked about once, where the first was %s, and "Continue" twice logs in',
       async (how) => {
