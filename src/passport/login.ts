@@ -6,7 +6,14 @@ import { asError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
 import { markFreshLogin, markLoginRequest } from '../web/login-request.js';
 import { isPrefetch, isScripted, pathnameOf, queryOf, withoutQuery } from '../web/request.js';
-import { handleThrown, noStore, refuseWith, requiredResponse, sent } from '../web/response.js';
+import {
+  asciiPath,
+  handleThrown,
+  noStore,
+  refuseWith,
+  requiredResponse,
+  sent,
+} from '../web/response.js';
 import { attachReturnTo, readReturnTo, removeReturnTo, safeReturnTo } from '../web/return-to.js';
 import { checkKeepsLogin, leaveSession, sessionOf, watchLogIn } from '../web/session.js';
 import { identityOf, isLoggedIn } from '../web/user.js';
@@ -133,7 +140,7 @@ export class Login {
     const actions = this.#actions;
     const [type, what, info] = outcome;
     if (type === 'redirect' || type === 'pass' || type === 'ask') report(type);
-    if (type === 'redirect') actions.redirect(what);
+    if (type === 'redirect') actions.redirect(asciiPath(what));
     else if (type === 'pass') actions.pass();
     else if (type === 'error') actions.error(what);
     else if (type === 'fail') failTellingWhy(actions, this.#options, what);

@@ -67,7 +67,9 @@ export function refuseWith(res: ServerResponse, error: unknown): void {
 export function redirect(res: ServerResponse, path: string): void {
   if (res.headersSent) return;
   res.statusCode = 302;
-  // A header holds ASCII only.
-  res.setHeader('Location', path.replace(/[^!-~]+/g, encodeURI));
+  res.setHeader('Location', asciiPath(path));
   res.end();
 }
+
+/** A path as a header holds it. */
+export const asciiPath = (path: string): string => path.replace(/[^!-~]+/g, encodeURI);

@@ -177,6 +177,11 @@ describe('a used auth_key', () => {
 it.each([
   ['to the handler', {}, ['pass']],
   ['to successRedirect', { successRedirect: '/home' }, ['redirect', '/home']],
+  [
+    'to a successRedirect that is not ASCII',
+    { successRedirect: '/中' },
+    ['redirect', '/%E4%B8%AD'],
+  ],
   ['to successReturnToOrRedirect', { successReturnToOrRedirect: '/h' }, ['redirect', '/h']],
 ])(
   'a callback without an attempt in a logged-in browser is passed on %s, as no fresh login',
