@@ -21,6 +21,11 @@ export type Outcome =
 /** How long a login is remembered after its response, in milliseconds. */
 const REMEMBERED = 10_000;
 
+/** How long others wait for a login, in milliseconds: longer than the deadlines of the service and of all stores together. */
+const LONGEST = 60_000;
+const STUCK =
+  'MarketplaceStrategy: another request of this browser runs this login, and has not ended within a minute: verify has not called done, or the handler of the callback has not responded';
+
 /** How a login ended that a request ran. */
 export interface LoginEnd {
   readonly outcome: Outcome;
@@ -57,7 +62,15 @@ export class RunningLogins {
   begin(browser: string, subject: string): RunningLogin {
     const login = new RunningLogin(subject);
     this.#byBrowser.set(browser, login);
+    const giveUp = (): void =>
+      login.end({
+        outcome: ['error', new Error(STUCK)],
+        isDelivered: false,
+        state: { attempts: [] },
+      });
+    const timer = setTimeout(giveUp, LONGEST).unref();
     void login.ended.then(({ outcome: [type] }) => {
+      clearTimeout(timer);
       const forget = (): void => {
         if (this.of(browser) === login) this.#byBrowser.delete(browser);
       };

@@ -82,7 +82,10 @@ export function checkKeepsLogin(req: IncomingMessage, session: Session): void {
  */
 export function leaveSession(req: object): void {
   const { writable, value } = Object.getOwnPropertyDescriptor(req, 'session') ?? {};
-  if (writable && typeof value?.regenerate === 'function') Reflect.set(req, 'session', undefined);
+  if (!writable || typeof value?.regenerate !== 'function') return;
+  Reflect.set(req, 'session', undefined);
+  // Without this, express-session's `unset: 'destroy'` would end the session of a user who connects an account.
+  Reflect.set(req, 'sessionID', undefined);
 }
 
 /** What {@link watchLogIn} calls. */

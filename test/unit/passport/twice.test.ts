@@ -1,13 +1,13 @@
 import express5 from 'express';
 import session, { MemoryStore, type SessionOptions } from 'express-session';
 import { errorHandler, isFreshLogin, MemoryTokenStore, returnTo } from 'marketgate';
-import { Passport } from 'passport';
+import { type AuthenticateOptions, Passport } from 'passport';
 import { describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { deferred } from '../../support/deferred.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { listen } from '../../support/listen.js';
-import { longSecret, type OpenLogin, openLogin } from '../../support/strategy-harness.js';
+import { longSecret, type OpenLogin, openLogin, success } from '../../support/strategy-harness.js';
 
 // A browser sends a callback or a "Continue" twice: a service worker's preload, a double click, an antivirus. Over real
 // sockets, with passport and express-session.
@@ -18,10 +18,11 @@ interface Options extends OpenLogin {
   express?: Express;
   store?: MemoryStore;
   session?: Partial<SessionOptions>;
+  auth?: AuthenticateOptions;
 }
 
 /** One process of an app, whose exchanges wait until the test lets them go on. */
-async function openApp({ express = express5, store, session: more, ...options }: Options) {
+async function openApp({ express = express5, store, session: more, auth, ...options }: Options) {
   const gate = deferred();
   const token = { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
   const exchanged: string[] = [];
@@ -46,7 +47,10 @@ async function openApp({ express = express5, store, session: more, ...options }:
   app.use(session({ secret, resave: false, saveUninitialized: false, store, ...more } as never));
   app.use(passport.session());
   app.get('/login', passport.authenticate('marketplace', { returnTo: '/wanted' }));
-  const login = passport.authenticate('marketplace', { failWithError: true });
+  const login = passport.authenticate('marketplace', { failWithError: true, ...auth });
+  app.get('/password', (req, res, next) => {
+    req.logIn({ id: 'ada' }, (error) => (error ? next(error) : res.end()));
+  });
   app.get('/callback', login, (req, res) => {
     if (isFreshLogin(req)) logins.push(req.user);
     res.redirect(returnTo(req) ?? '/home');
@@ -227,6 +231,38 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       expect(exchanged).toEqual(['k1']);
     });
   });
+});
+
+it('a user who connects an account by two clicks stays logged in, also with unset: "destroy" of express-session', async () => {
+  const { origin, letGoOn } = await openApp({
+    session: { unset: 'destroy' },
+    auth: { assignProperty: 'account' },
+  });
+  const browser = new Browser();
+  await browser.get(`${origin}/password`);
+  await browser.get(`${origin}/login`);
+  const page = browser.open(`${origin}/callback?auth_key=k1`);
+  await letGoOn(1);
+  await page.then((it) => Promise.all([browser.pressContinue(it), browser.pressContinue(it)]));
+  expect((await browser.open(`${origin}/home`)).text).toBe('/home ada');
+});
+
+it('a login that never ends holds up its browser for a minute at most', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let calls = 0;
+  const never = new Promise<never>(() => {});
+  const verify = (_input: unknown) => (calls++ === 0 ? never : { id: '77' });
+  const { start, comeBack } = openLogin({ verify });
+  const browser = { headers: { cookie: 'sid=1' } };
+  await start({}, browser);
+  void comeBack('k1', browser);
+  await start({}, browser);
+  const later = ['k1', 'k2'].map((key) => comeBack(key, browser));
+  await vi.advanceTimersByTimeAsync(60_000);
+  const [same, other] = await Promise.all(later);
+  const stuck = { message: expect.stringContaining('verify has not called done') };
+  expect(same?.outcome).toEqual(['error', expect.objectContaining(stuck)]);
+  expect(other?.outcome).toEqual(success);
 });
 
 describe('in two processes with one session store', () => {
