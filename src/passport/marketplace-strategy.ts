@@ -49,6 +49,8 @@ const SETUP = Symbol('marketgate.setup');
  * A subclass can override {@link userProfile}. The other hooks of passport-oauth2 are never called.
  */
 export class MarketplaceStrategy<V = unknown> extends Base {
+  /** Under which passport knows it: the option `name`. */
+  declare name: string;
   declare private readonly [SETUP]: StrategySetup;
 
   /**
