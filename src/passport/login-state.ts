@@ -136,9 +136,10 @@ export function whyNoAttempt(
   now: number,
   who: string | undefined,
 ): string | undefined {
-  const { last, pending } = readState(stored, now, who);
+  const { last, pending, attempts: open } = readState(stored, now, who);
   if (pending) return 'it waits for "Continue" on the page that asks, as in another tab';
   if (last) return 'another login of this browser has taken its place';
+  if (open.length > 0) return 'another callback of this browser has used it';
   const { attempts } = Object(stored) as Partial<LoginState>;
   if (!Array.isArray(attempts) || attempts.length === 0) return undefined;
   if (!attempts.some((it) => isLive(it, now))) return 'it began more than ten minutes ago';

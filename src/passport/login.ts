@@ -302,7 +302,7 @@ export class Login {
 
     const token = await this.#exchange(authKey);
     if (token === 'used') return (await this.#endElsewhere()) ?? this.#endUsed(isStarted);
-    if (token === undefined) return this.#endWithoutLogin();
+    if (token === undefined) return (await this.#endElsewhere()) ?? this.#endWithoutLogin();
     const attempt = this.#attempt as LoginAttempt;
     const profile = await this.#profileOf(token);
     const who = this.#who;

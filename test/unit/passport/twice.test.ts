@@ -291,4 +291,18 @@ describe('in two processes with one session store', () => {
     expect(apps.flatMap(({ exchanged }) => exchanged)).toEqual(['k1']);
     if (confirm) expect(locations[0]).toBe(locations[1]);
   });
+
+  it('two auth_keys of one attempt are one login', async () => {
+    const { apps, browser } = await twoProcesses({ tokenStore: new MemoryTokenStore() });
+    const cookie = browser.cookies(apps[0].origin);
+    const [first, second] = apps.map(({ origin }, n) =>
+      browser.get(`${origin}/callback?auth_key=k${n}`, { cookie }),
+    ) as [Promise<Response>, Promise<Response>];
+    for (const app of apps) await app.letGoOn(1);
+    const again = expect.stringMatching(/^\?marketgate=[\w-]{22}$/);
+    expect([locationOf(await first), locationOf(await second)]).toEqual(
+      expect.arrayContaining(['/wanted', again]),
+    );
+    expect(apps.flatMap(({ exchanged }) => exchanged)).toHaveLength(1);
+  });
 });
