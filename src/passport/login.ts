@@ -139,7 +139,10 @@ export class Login {
   #end(outcome: Outcome): void {
     const actions = this.#actions;
     const [type, what, info] = outcome;
-    if (type === 'redirect' || type === 'pass' || type === 'ask') report(type);
+    if (type === 'fail' || type === 'error') {
+      refuseWith(this.#res, what);
+      report(type, what);
+    } else if (type !== 'success') report(type);
     if (type === 'redirect') actions.redirect(asciiPath(what));
     else if (type === 'pass') actions.pass();
     else if (type === 'error') actions.error(what);
@@ -154,9 +157,6 @@ export class Login {
 
   /** How a request ends that has failed. A {@link Failure} becomes passport's `fail`, any other error `error`. */
   async #failed(error: unknown): Promise<Outcome> {
-    refuseWith(this.#res, error);
-    const isFailure = error instanceof Failure;
-    report(isFailure ? 'fail' : 'error', error);
     const attempt = this.#attempt;
     if (attempt !== undefined) {
       const attempts = this.#state.attempts.filter(({ id }) => id !== attempt.id);
@@ -166,7 +166,7 @@ export class Login {
       // The first error is the one to tell.
       await this.#save({ attempts, last }).catch(() => {});
     }
-    return isFailure ? ['fail', error] : ['error', asError(error)];
+    return error instanceof Failure ? ['fail', error] : ['error', asError(error)];
   }
 
   /** Reads the request, and ends in {@link #start}, {@link #callback}, {@link #showPage} or {@link #answer}. */

@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { deferred } from '../../support/deferred.js';
 import { expressVersions } from '../../support/express-versions.js';
+import { hear } from '../../support/hear.js';
 import { listen } from '../../support/listen.js';
 import { longSecret, type OpenLogin, openLogin, success } from '../../support/strategy-harness.js';
 
@@ -200,8 +201,9 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       },
     );
 
-    it('a login that fails says the same to both', async () => {
+    it('a login that fails says the same to both, on marketgate:login too', async () => {
       const { origin, letGoOn } = await open({ verify: (_input: unknown) => false });
+      const heard = hear('login');
       const browser = await visitor(origin);
       const both = [1, 2].map(() => browser.open(`${origin}/callback?auth_key=k1`));
       await letGoOn(2);
@@ -211,6 +213,7 @@ describe.each(expressVersions)('on %s', (_version, express) => {
           expect.stringContaining('does not accept this account'),
         ]);
       }
+      expect(heard.filter((it) => Object(it).outcome === 'fail')).toHaveLength(2);
     });
 
     it('a login waits for nobody else’s, and another auth_key with the same cookies gets nobody in', async () => {
