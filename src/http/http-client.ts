@@ -101,6 +101,10 @@ export class HttpClient {
     this.#calls.add(deadline);
     try {
       return await call(deadline);
+    } catch (error) {
+      // Also where the caller has left while it was being found out what a failure means.
+      if (deadline.isAbortedByCaller) deadline.throwIfAborted();
+      throw error;
     } finally {
       this.#calls.delete(deadline);
       deadline.dispose();

@@ -84,6 +84,18 @@ describe('a service that asks to be left alone, and does not answer account/deta
     expect(await keyApi.validatePurchase(CODE)).not.toBeNull();
   });
 
+  it('is left by a caller with its own reason, also while account/details is asked', async () => {
+    const { service, keyApi } = keyApiOn({}, { cache: false });
+    service.override = ({ path }) =>
+      path === ACCOUNT ? new Promise(() => {}) : page(503, { 'retry-after': '30' });
+    const leaving = new AbortController();
+    const left = keyApi.validatePurchase(CODE, { signal: leaving.signal });
+    await settle();
+    expect(service.asked(ACCOUNT)).toBe(1);
+    leaving.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+  });
+
   it('at account/details is not asked there a second time', async () => {
     const { service, keyApi } = keyApiOn({ override: () => page(429, { 'retry-after': '30' }) });
     expect((await rejection(keyApi.getAccount())).retryAfter).toBe(30);
