@@ -149,7 +149,11 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   }
   // An app can pass one signal to any number of calls. Node.js would warn about more than ten. With 0, undici's `fetch`
   // refuses the signal on Node.js 20.
-  setMaxListeners(Number.POSITIVE_INFINITY, signal);
+  try {
+    setMaxListeners(Number.POSITIVE_INFINITY, signal);
+  } catch {
+    // A signal of jsdom's or happy-dom's, where tests run in such an environment: that has no such limit.
+  }
   signal.addEventListener('abort', listener, { once: true });
   return () => signal.removeEventListener('abort', listener);
 }

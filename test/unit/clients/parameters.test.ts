@@ -1,7 +1,7 @@
 import { KeyApi, type KeyApiOptions } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../../support/errors.js';
-import { ITEM, keyApiOn } from '../../support/key-api-service.js';
+import { ITEM, keyApiOn, settle } from '../../support/key-api-service.js';
 import { CODE, KEY } from '../../support/wire.js';
 
 describe('an item id', () => {
@@ -45,6 +45,38 @@ it.each<[string, KeyApiOptions['cache']]>([
     }
   }
 });
+
+it.each<[string, KeyApiOptions['cache']]>([
+  ['with a cache', {}],
+  ['without', false],
+])('a signal that is none of Node.js, as in jsdom, ends a call, %s', async (_name, cache) => {
+  const { service, keyApi } = keyApiOn({ says: 'silence' }, { cache });
+  const { signal, abort } = foreignSignal();
+  const call = keyApi.validatePurchase(CODE, { signal });
+  await settle();
+  expect(service.asked()).toBe(1);
+  abort(new Error('left'));
+  await expect(call).rejects.toThrow('left');
+});
+
+/** What {@link KeyApi} needs of a signal, without the `EventTarget` of Node.js. */
+function foreignSignal() {
+  const listeners = new Set<() => void>();
+  const signal = {
+    aborted: false,
+    reason: undefined as unknown,
+    throwIfAborted() {
+      if (this.aborted) throw this.reason;
+    },
+    addEventListener: (_type: string, listener: () => void) => listeners.add(listener),
+    removeEventListener: (_type: string, listener: () => void) => listeners.delete(listener),
+  };
+  const abort = (reason: unknown): void => {
+    Object.assign(signal, { aborted: true, reason });
+    for (const listener of listeners) listener();
+  };
+  return { signal: signal as never as AbortSignal, abort };
+}
 
 describe('a purchase code', () => {
   /** What the service is asked for; `undefined`: it is not asked. */
