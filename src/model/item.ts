@@ -107,8 +107,9 @@ export function readItems(
   onDrift: f.OnDrift,
 ): f.Parsed<ItemList> | undefined {
   const elements = f.elementsOf(sent);
+  const isList = typeof sent === 'string' ? /^\s*\[/.test(sent) : Array.isArray(sent);
   // `{}` is an empty map, not a list.
-  if (elements === undefined || (elements.length === 0 && !Array.isArray(sent))) return undefined;
+  if (elements === undefined || (elements.length === 0 && !isList)) return undefined;
   const items = new Map<number, Item>();
   let problem: (f.Parsed<ItemList> & { ok: false }) | undefined;
   for (const [i, element] of elements.entries()) {

@@ -131,6 +131,7 @@ describe.each([
       [item, { ...unreadableTags, tags: [] }],
     ],
     ['the text of JSON', JSON.stringify([item, other]), [item, other]],
+    ['the text of an empty list', '[]', []],
     [
       'the text of a JSON object with numbers',
       JSON.stringify({ 1: item, 3: other }),
