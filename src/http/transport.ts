@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { Deadline } from '../deadline.js';
@@ -120,7 +121,8 @@ export class Transport {
       return await deadline.race(receive());
     } catch (error) {
       // Where the service failed, its status and `Retry-After` count, also if the body is cut, too large or endless.
-      if (head && isTransient(head.status) && !deadline.isAbortedByCaller) {
+      const isOfService = head?.redirect === undefined && !deadline.isAbortedByCaller;
+      if (head && isOfService && isTransient(head.status)) {
         return { ...head, body: Buffer.alloc(0) };
       }
       deadline.throwIfAborted();
@@ -198,7 +200,8 @@ const [gunzip, inflate, inflateRaw, brotli] = [
  * @throws MarketgateError `unexpected_response` for what cannot be decompressed.
  */
 async function decompress(name: string, body: Buffer, encoding = '', most: number) {
-  const limit = { maxOutputLength: most };
+  // The longest that zlib allows is 4 GiB on Node.js 20.
+  const limit = { maxOutputLength: Math.min(most, constants.MAX_LENGTH) };
   let bytes = body;
   // The last one was applied last.
   for (const each of encoding.toLowerCase().split(',').reverse()) {
