@@ -16,7 +16,7 @@ import {
 
 /** Milliseconds that a {@link GuessLimit} has for one call. */
 const SHARED_TIMEOUT = 500;
-/** The most yeses that are remembered. */
+/** The most positive answers that are remembered. */
 const MAX_REMEMBERED = 10_000;
 
 /** Takes an attempt off the count. In the memory of this process that is done when it returns. */

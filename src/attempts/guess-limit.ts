@@ -87,7 +87,7 @@ export class MemoryGuessLimit {
 
   /** @param clock milliseconds. */
   constructor(
-    readonly limits: Limits,
+    private readonly limits: Limits,
     private readonly clock: () => number,
   ) {}
 

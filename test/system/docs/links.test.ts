@@ -27,6 +27,10 @@ it.each([...PAGES, CONTRIBUTING])('the links of %s lead somewhere', (path) => {
   expect(dead).toEqual([]);
 });
 
+it.each([...PAGES, CONTRIBUTING, 'CHANGELOG.md'])('%s has no mark of a merge', (path) => {
+  expect(readPage(path)).not.toMatch(/^(<{7} |={7}$|>{7} )/m);
+});
+
 it('the last section of the README, from which the site has its menu, names every guide', () => {
   const [, last = ''] = readPage('README.md').split('## Where the rest is');
   const guides = PAGES.filter((page) => page.startsWith('examples/guides/'));
