@@ -153,7 +153,7 @@ export const WARNINGS = {
   MARKETGATE_CREATED_IN_HANDLER:
     'a guard was made inside a request handler: its options are checked for each request, and unless it is called with (req, res, next) it protects nothing; make it once, when the app starts',
   MARKETGATE_NO_BODY_PARSER:
-    'the purchase code is looked for in req.body, but no body parser has run; put express.urlencoded() or express.json() before the guard',
+    'the purchase code is looked for in req.body, but no body parser has read this form or JSON; put express.urlencoded() or express.json() before the guard',
   MARKETGATE_NO_SESSION:
     'the purchase code is looked for in req.session, but there is none; put the session middleware before the guard',
   MARKETGATE_GUESSES_NOT_SHARED:

@@ -245,15 +245,23 @@ export function fromHeader(name: string): CodeSource {
 /** Content types that the usual body parsers read. Others, such as an uploaded file, contain no code. */
 const FORM = /^(?:application\/(?:json|x-www-form-urlencoded)|multipart\/form-data)\b/i;
 
-/** Whether the request has a body that a parser should have read. */
-const hasForm = ({ headers }: Request): boolean =>
-  FORM.test(String(headers['content-type'])) &&
-  (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
+/**
+ * Whether the request has a body that no parser has read into fields. Express 4 gives an empty object where the parser is
+ * for another type; so does a form that has only files.
+ */
+function isUnparsed({ headers = {}, body }: Partial<Request>): boolean {
+  const type = String(headers['content-type']);
+  const length = Number(headers['content-length'] ?? 0);
+  const hasBody = length > 0 || headers['transfer-encoding'] !== undefined;
+  if (!hasBody || !FORM.test(type)) return false;
+  if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) return true;
+  return Object.keys(Object(body)).length === 0 && length > '{}'.length && !/^multi/i.test(type);
+}
 
 /** Reads the code from a field of the body, as parsed by `express.urlencoded()` or `express.json()`. */
 export function fromBody(name = 'purchase_code'): CodeSource {
   return fromField('fromBody', name, (req) => {
-    if (req.body === undefined && hasForm(req)) warnOnce('MARKETGATE_NO_BODY_PARSER');
+    if (isUnparsed(req)) warnOnce('MARKETGATE_NO_BODY_PARSER');
     return req.body;
   });
 }

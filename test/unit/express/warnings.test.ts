@@ -1,3 +1,4 @@
+import type { RequestHandler } from 'express';
 import {
   fromSession,
   loadPurchase,
@@ -100,6 +101,21 @@ describe.each(expressVersions)('on %s', (_version, express) => {
     const warnings = hearWarnings();
     const app = guarded();
     for (let i = 0; i < 2; i++) await send(app);
+    expect(warnings).toEqual(expected);
+  });
+
+  it.each<
+    [string, WarningCode[], RequestHandler, (app: ReturnType<typeof express>) => request.Test]
+  >([
+    ['for another type', NO_PARSER, express.json(), form],
+    ['that gives text', NO_PARSER, express.text({ type: '*/*' }), form],
+    ['that gives bytes', NO_PARSER, express.raw({ type: '*/*' }), form],
+    ['for JSON, and an empty object', [], express.json(), (app) => request(app).post('/').send({})],
+  ])('a body parser %s', async (_what, expected, parser, send) => {
+    const warnings = hearWarnings();
+    const app = express();
+    app.use(parser, guarded());
+    await send(app);
     expect(warnings).toEqual(expected);
   });
 
