@@ -104,6 +104,8 @@ export class Login {
   #inherited: LoginAttempt | undefined;
   /** The `user_id` of the account that has logged in. */
   #account: string | undefined;
+  /** How a login has ended that passport could not keep in the session. */
+  #notKept: Outcome | undefined;
 
   /** @throws Error for a request without a response. */
   constructor(
@@ -130,8 +132,9 @@ export class Login {
       handleThrown(this.#req, this.#res, thrown);
     }
     const { login, isSent } = this.#running ?? {};
+    const isDelivered = (await isSent) === true;
     login?.end({
-      ...{ outcome, isDelivered: (await isSent) === true, state: this.#state },
+      ...{ outcome: this.#notKept ?? outcome, isDelivered, state: this.#state },
       ...{ attempt: this.#attempt, account: this.#account },
     });
   }
@@ -149,7 +152,10 @@ export class Login {
     else if (type === 'fail') failTellingWhy(actions, this.#options, what);
     else if (type === 'success') {
       watchLogIn(this.#req, () => actions.success(what, info), {
-        onEnd: (error) => report(error ? 'error' : 'success', error),
+        onEnd: (error) => {
+          report(error ? 'error' : 'success', error);
+          if (error) this.#notKept = ['error', asError(error)];
+        },
         keep: (user) => this.#keepKnown(user),
       });
     }

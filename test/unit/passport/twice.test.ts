@@ -250,6 +250,16 @@ it('a user who connects an account by two clicks stays logged in, also with unse
   expect((await browser.open(`${origin}/home`)).text).toBe('/home ada');
 });
 
+it('a login that the session store does not keep says so to both', async () => {
+  const store = new MemoryStore();
+  store.destroy = (_id, done) => done?.(new Error('store down'));
+  const { origin, letGoOn } = await openApp({ store });
+  const browser = await visitor(origin);
+  const both = [1, 2].map(() => browser.open(`${origin}/callback?auth_key=k1`));
+  await letGoOn(2);
+  for (const { text } of await Promise.all(both)) expect(text).toContain('store down');
+});
+
 it('a login that never ends holds up its browser for a minute at most', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let calls = 0;
