@@ -4,7 +4,7 @@ import { clientKey } from '../attempts/client-key.js';
 import { wait } from '../deadline.js';
 import { asError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
-import { markFreshLogin, markLoginRequest } from '../web/login-request.js';
+import { isFreshLogin, markFreshLogin, markLoginRequest } from '../web/login-request.js';
 import { isPrefetch, isScripted, pathnameOf, queryOf, withoutQuery } from '../web/request.js';
 import {
   asciiPath,
@@ -178,6 +178,8 @@ export class Login {
   /** Reads the request, and ends in {@link #start}, {@link #callback}, {@link #showPage} or {@link #answer}. */
   async #handle(): Promise<Outcome> {
     const req = this.#req;
+    // The strategy runs again, as with a guard of a controller and one of a route.
+    if (isFreshLogin(req)) return ['pass'];
     markLoginRequest(req);
     noStore(this.#res);
     // Test helpers give no method, and some no headers.
@@ -528,13 +530,15 @@ export class Login {
     for (;;) {
       const other = running.of(browser);
       if (other === undefined || other === seen) break;
+      // It would wait for itself where the strategy runs again on a callback that was passed on.
+      if (other.req === this.#req) return run();
       seen = other;
       const end = await other.ended;
       const isSame = other.subject === subject;
       next = await (isSame ? this.#again(end, run) : this.#afterwards(end, run));
       if (typeof next !== 'function') return next;
     }
-    this.#running = { login: running.begin(browser, subject), isSent: sent(this.#res) };
+    this.#running = { login: running.begin(browser, subject, this.#req), isSent: sent(this.#res) };
     return next();
   }
 

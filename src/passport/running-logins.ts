@@ -47,8 +47,14 @@ export class RunningLogin {
     this.end = resolve;
   });
 
-  /** @param subject what only the browser of this login has: its auth_key, or the "Continue" that was pressed. */
-  constructor(readonly subject: string) {}
+  /**
+   * @param subject what only the browser of this login has: its auth_key, or the "Continue" that was pressed.
+   * @param req the request that runs it.
+   */
+  constructor(
+    readonly subject: string,
+    readonly req: IncomingMessage,
+  ) {}
 }
 
 /** The logins of a process that run, and those that have just succeeded: one for each browser. */
@@ -59,8 +65,8 @@ export class RunningLogins {
     return this.#byBrowser.get(browser);
   }
 
-  begin(browser: string, subject: string): RunningLogin {
-    const login = new RunningLogin(subject);
+  begin(browser: string, subject: string, req: IncomingMessage): RunningLogin {
+    const login = new RunningLogin(subject, req);
     this.#byBrowser.set(browser, login);
     const giveUp = (): void =>
       login.end({

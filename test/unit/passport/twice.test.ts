@@ -20,10 +20,19 @@ interface Options extends OpenLogin {
   store?: MemoryStore;
   session?: Partial<SessionOptions>;
   auth?: AuthenticateOptions;
+  /** How often the strategy runs on one callback. */
+  times?: number;
 }
 
 /** One process of an app, whose exchanges wait until the test lets them go on. */
-async function openApp({ express = express5, store, session: more, auth, ...options }: Options) {
+async function openApp({
+  express = express5,
+  store,
+  session: more,
+  auth,
+  times = 1,
+  ...options
+}: Options) {
   const gate = deferred();
   const token = { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
   const exchanged: string[] = [];
@@ -52,7 +61,7 @@ async function openApp({ express = express5, store, session: more, auth, ...opti
   app.get('/password', (req, res, next) => {
     req.logIn({ id: 'ada' }, (error) => (error ? next(error) : res.end()));
   });
-  app.get('/callback', login, (req, res) => {
+  app.get('/callback', ...Array(times).fill(login), (req, res) => {
     if (isFreshLogin(req)) logins.push(req.user);
     res.redirect(returnTo(req) ?? '/home');
   });
@@ -248,6 +257,15 @@ it('a user who connects an account by two clicks stays logged in, also with unse
   await letGoOn(1);
   await page.then((it) => Promise.all([browser.pressContinue(it), browser.pressContinue(it)]));
   expect((await browser.open(`${origin}/home`)).text).toBe('/home ada');
+});
+
+it('a strategy that runs twice on one callback waits not for itself', async () => {
+  const { origin, letGoOn } = await openApp({ times: 2 });
+  const browser = await visitor(origin);
+  const login = browser.open(`${origin}/callback?auth_key=k1`);
+  await letGoOn(1);
+  expect((await login).text).toBe('/wanted 77');
+  expect((await browser.open(`${origin}/callback?auth_key=k1`)).text).toBe('/home 77');
 });
 
 it('a login that the session store does not keep says so to both', async () => {
