@@ -254,7 +254,10 @@ export class Login {
     const others = state.attempts.map((it) => (it.to === to ? { ...it, to: undefined } : it));
     const last = state.last && { ...state.last, to: undefined };
     await this.#save({ attempts: [...others, attempt].slice(-MAX_ATTEMPTS), last });
-    if (this.#state.attempts.at(-1)?.to !== undefined) removeReturnTo(req);
+    // A page in the session stays there beside attempts in a cookie: where the browser sends the start twice, the second
+    // request can find the page gone from the session, and its cookie replaces that of the first.
+    const isBeside = !setup.storage.isInSession && sessionOf(req) !== undefined;
+    if (this.#state.attempts.at(-1)?.to !== undefined && !isBeside) removeReturnTo(req);
     const host = hostOf(req);
     if (host !== undefined) setup.hosts.set(host, true);
     const url = setup.loginApi.loginUrl();

@@ -10,6 +10,7 @@ import { isEmpty, type LoginState, shorten } from './login-state.js';
 
 /** Where the state of a browser is stored. */
 export interface StateStorage {
+  readonly isInSession: boolean;
   read(req: Request): unknown;
   /** Replaces the state, or removes an empty one. Settles when that is saved, with what had room. */
   write(req: Request, state: LoginState): Promise<LoginState>;
@@ -36,6 +37,7 @@ function sizeOf(state: LoginState): number {
 export function statesInSession(scope: string): StateStorage {
   const key = `marketgate:login:${scope}`;
   return {
+    isInSession: true,
     read: (req) => requiredSession(req)[key],
     async write(req, given) {
       const session = requiredSession(req);
@@ -97,6 +99,7 @@ export function statesInCookie(secrets: readonly string[], scope: string): State
   const nameOver = (isHttps: boolean) => `${isHttps ? '__Host-' : ''}marketgate.login.${scope}`;
   const nameFor = (req: Request) => nameOver(isSecure(req));
   return {
+    isInSession: false,
     read(req) {
       const sealed = cookieOf(req, nameFor(req)) ?? '';
       const text = keys.map((key) => openText(key, scope, sealed)).find((it) => it !== undefined);
