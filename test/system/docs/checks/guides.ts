@@ -74,7 +74,8 @@ export const GUIDE_CHECKS: Checks = {
       const { method, headers } = req;
       const to = { host: app.hostname, port: app.port, path, method, headers };
       const request = httpRequest(to, (from) => {
-        res.writeHead(from.statusCode ?? 500, from.headers);
+        // Whether a connection can be used again is said for each part of the way.
+        res.writeHead(from.statusCode ?? 500, { ...from.headers, connection: 'close' });
         from.pipe(res);
       });
       req.pipe(request);
