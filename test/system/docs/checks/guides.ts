@@ -71,10 +71,11 @@ export const GUIDE_CHECKS: Checks = {
     const proxy = await listen((req, res) => {
       const path = /^\/shop(\/.*)/.exec(req.url ?? '')?.[1];
       if (path === undefined) return void res.writeHead(404).end();
-      const { method, headers } = req;
-      const to = { host: app.hostname, port: app.port, path, method, headers };
+      const { method } = req;
+      // Whether a connection can be used again is said for each part of the way.
+      const headers = { ...req.headers, connection: 'close' };
+      const to = { host: app.hostname, port: app.port, path, method, headers, agent: false };
       const request = httpRequest(to, (from) => {
-        // Whether a connection can be used again is said for each part of the way.
         res.writeHead(from.statusCode ?? 500, { ...from.headers, connection: 'close' });
         from.pipe(res);
       });
