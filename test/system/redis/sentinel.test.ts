@@ -18,8 +18,8 @@ describe.skipIf(redisIsMissing()).each(LIBRARIES)('with a sentinel of %s', (libr
     [here, there] = await Promise.all([sentinel.clients[library](), sentinel.clients[library]()]);
   });
   afterAll(async () => {
-    here?.close();
-    there?.close();
+    await here?.close();
+    await there?.close();
     await sentinel?.stop();
   });
 

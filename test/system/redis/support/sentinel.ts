@@ -51,7 +51,8 @@ export async function startSentinel() {
         const subscriber = client.duplicate().on('error', quiet);
         return {
           ...{ client, subscriber },
-          close: () => [client, subscriber].map((each) => each.disconnect()),
+          // Not `disconnect`: where it is subscribing again, ioredis would leave a rejection that nobody handles.
+          close: () => Promise.all([client, subscriber].map((each) => each.quit())),
         };
       },
     },
