@@ -67,7 +67,7 @@ export function createApp(context: SandboxContext): Express {
   app.use(keyApiRouter(context));
   app.use(loginApiRouter(context));
   app.use(consoleRouter(context));
-  app.use(mediaRouter(context.data));
+  app.use(mediaRouter());
   app.get('/preview/:id', (req, res, next) => {
     const item = context.data.items.find(({ id }) => String(id) === req.params.id);
     if (item) sendPage(res, itemPage(item));
