@@ -16,7 +16,7 @@ const MORE = `Examples:
   marketgate sandbox --save-env .env
   marketgate sandbox --dialect nulls,localised=de --fault latency=300ms
   marketgate sandbox set errorRate=1 hang@/api/items/all   while it runs, in another terminal
-  marketgate sandbox set faults.rateLimit=5                both groups have a switch of this name
+  marketgate sandbox set faults.rateLimit=5s               both groups have a switch of this name
   marketgate sandbox renew CODE                            so do all commands that are listed above
 
 "marketgate sandbox switches" lists what --dialect and --fault take.`;

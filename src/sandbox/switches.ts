@@ -94,7 +94,7 @@ export interface Switch<T = unknown> {
   readonly expected: string;
   /** What to choose from in the console; without any, a value is typed in. */
   readonly choices?: readonly T[];
-  /** What its number counts, if that is time: text such as `2s` is a number of these. */
+  /** What its number counts, if that is time. As text it is a duration, with a unit. */
   readonly unit?: keyof typeof UNITS;
 }
 
@@ -114,11 +114,6 @@ const onOff = (about: string): Switch<boolean> => oneOf(about, false, true);
 
 const isWithin = (value: unknown, least: number, most: number): boolean =>
   typeof value === 'number' && value >= least && value <= most;
-
-const amount = (about: string, most: number, initial = 0): Switch<number> => ({
-  ...{ about, initial, expected: `a number from 0 to ${most}` },
-  takes: (value) => isWithin(value, 0, most),
-});
 
 /** A switch that is off, on, or a whole number. */
 const onOrNumber = (about: string, most: number): Switch<boolean | number> => ({
@@ -142,7 +137,12 @@ const DIALECT: SwitchesOf<SandboxDialect> = {
   rateLimit: onOrNumber('429 after so many requests a minute and address; on is 60', 1e9),
   apiDisabled: onOff('An HTML 404 on every path of the key API'),
   authorizeMethod: oneOf('How the auth_key is exchanged', 'post', 'get'),
-  tokenMinutes: { ...amount('Minutes that a new access_token lives', TEN_YEARS, 60), unit: 'm' },
+  tokenMinutes: {
+    about: 'How long a new access_token lives',
+    ...{ initial: 60, unit: 'm' },
+    takes: (value) => isWithin(value, 0, TEN_YEARS),
+    expected: 'a duration with its unit, as in 90s; in code and JSON, minutes',
+  },
   vanishedUser: onOff('get_user_info answers [], as for a user who was deleted'),
   htmlOutage: onOff('The login API answers an HTML page with HTTP 200'),
   oneLiveAuthKey: onOff('A new auth_key ends the previous one of the same app and user'),
@@ -152,16 +152,24 @@ const DIALECT: SwitchesOf<SandboxDialect> = {
 
 const FAULTS: SwitchesOf<ScopedFaults> = {
   latency: {
-    about: 'Waits so long first, in milliseconds; [100,400] is a range',
+    about: 'Waits so long first; two are the least and the most',
     ...{ initial: 0, unit: 'ms' },
     takes: (value) =>
       isDelay(value) || (Array.isArray(value) && value.length === 2 && value.every(isDelay)),
-    expected: `a number from 0 to ${MAX_TIMER_DELAY}, or two as [least, most]`,
+    expected: `a duration with its unit, as in 300ms or [100ms,1s]; in code and JSON, milliseconds up to ${MAX_TIMER_DELAY}`,
   },
   hang: onOff('Never answers'),
   // More seconds cannot be said as a date.
-  rateLimit: { ...onOrNumber('429 with Retry-After, in seconds; on is 30', 1e12), unit: 's' },
-  errorRate: amount('Share of requests answered 500, 0 to 1, spread evenly', 1),
+  rateLimit: {
+    ...onOrNumber('429 with Retry-After; on is 30 seconds', 1e12),
+    unit: 's',
+    expected: 'true, false or a duration with its unit, as in 30s; in code and JSON, whole seconds',
+  },
+  errorRate: {
+    about: 'Share of requests answered 500, 0 to 1, spread evenly',
+    ...{ initial: 0, expected: 'a number from 0 to 1' },
+    takes: (value) => isWithin(value, 0, 1),
+  },
   html: onOff('An HTML page with HTTP 200'),
   truncated: onOff('Cuts the body in the middle, in a complete answer'),
   endless: onOff('A body that never ends'),
@@ -309,7 +317,7 @@ export function changeSwitches(
     if (given === 'dialect' && change === null) return () => putBack(groups.dialect);
     const [base = '', scope] = given.split(/@(.*)/s);
     const { name, group, key, entry } = locate(base, scope !== undefined);
-    const value = inUnits(entry, change ?? undefined);
+    const value = readValue(entry, change) ?? undefined;
     checkSwitch(scope === undefined ? name : `${name}@${scope}`, entry, value);
     const target = scope === undefined ? groups[group] : groups.faults.at(scope as FaultScope);
     return () => Object.assign(target, { [key]: value });
@@ -317,14 +325,32 @@ export function changeSwitches(
   for (const set of sets) set();
 }
 
-/** What text such as `2s` or `[100ms,1s]` means for a switch that counts time; any other value as it is. */
-function inUnits({ unit }: Switch, value: unknown): unknown {
-  if (unit === undefined || typeof value !== 'string') return value;
-  const [first, second] = value
-    .replace(/^\[|\]$/g, '')
-    .split(',')
-    .map((text) => (readDuration(text) ?? Number.NaN) / UNITS[unit]);
-  return second === undefined ? first : [first, second];
+/**
+ * What a text means for a switch, as commands and forms give it: yes or no, a duration with its unit or two, JSON, or the
+ * text itself. Any other value is meant as it is.
+ */
+function readValue({ unit }: Switch, given: unknown): unknown {
+  if (typeof given !== 'string') return given;
+  if (/^(on|off|true|false)$/.test(given)) return given === 'on' || given === 'true';
+  if (unit !== undefined) {
+    const [first, second] = given
+      .replace(/^\[|\]$/g, '')
+      .split(',')
+      .map((text) => (readDuration(text) ?? Number.NaN) / UNITS[unit]);
+    return second === undefined ? first : [first, second];
+  }
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
+}
+
+/** The value of a switch as a text with that meaning; nothing for `undefined`. */
+export function textOf(unit: Switch['unit'], value: unknown): string {
+  if (typeof value === 'string') return value;
+  const text = JSON.stringify(value) ?? '';
+  return unit === undefined ? text : text.replace(/[\d.]+/g, `$&${unit}`);
 }
 
 /** The switch of a name; one that both groups have must be given with its group, or with a scope. */
@@ -344,10 +370,13 @@ function locate(given: string, hasScope: boolean) {
 
 /** The switches that are on, in one line. */
 export function switchesSaid(values: object): string {
-  const initial = new Map(SWITCHES.map(({ name, entry }) => [name, entry.initial ?? null]));
-  const on = Object.entries(values)
-    .filter(([name, value]) => initial.get(name.replace(/@.*/s, '')) !== value)
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const on = Object.entries(values).flatMap(([name, value]) => {
+    const [base] = name.split('@');
+    const { entry } = SWITCHES.find((each) => each.name === base) ?? {};
+    // A sandbox of another version can have others.
+    const isOn = entry === undefined || value !== (entry.initial ?? null);
+    return isOn ? [`${name}=${textOf(entry?.unit, value)}`] : [];
+  });
   return on.length > 0 ? `On: ${on.join(', ')}` : 'No switch is on.';
 }
 
@@ -360,21 +389,8 @@ export function readSwitches(given: readonly string[] = [], prefix = ''): Record
   const switches = given.flatMap((text) => text.split(/,(?=[a-z])/i));
   return Object.fromEntries(
     switches.map((text) => {
-      const [name = '', ...rest] = text.split('=');
-      return [
-        name.startsWith(prefix) ? name : prefix + name,
-        rest.length === 0 ? true : parseValue(rest.join('=')),
-      ];
+      const [, name = '', value = true] = /^([^=]*)(?:=(.*))?$/s.exec(text) ?? [];
+      return [name.startsWith(prefix) ? name : prefix + name, value];
     }),
   );
-}
-
-/** Reads `on`, `off`, JSON, or else plain text. */
-function parseValue(text: string): unknown {
-  if (text === 'on' || text === 'off') return text === 'on';
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

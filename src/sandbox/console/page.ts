@@ -6,7 +6,7 @@ import type { SandboxContext } from '../context.js';
 import { codeOf, firstCredentials, type SandboxData } from '../data/sandbox-data.js';
 import type { SeedApp, SeedPurchase, SeedWorkspace } from '../data/schema.js';
 import type { SandboxRequest } from '../record.js';
-import { SWITCHES, type Switch, switchValues } from '../switches.js';
+import { SWITCHES, type Switch, switchValues, textOf } from '../switches.js';
 
 export const CONSOLE = '/sandbox/console';
 
@@ -202,20 +202,18 @@ function clockSection({ clock }: SandboxContext): Html {
   );
 }
 
-function control(name: string, { choices }: Switch, value: unknown): Html {
+function control(name: string, entry: Switch, value: unknown): Html {
+  const { choices } = entry;
   const common = trusted(`id="${name}" name="${name}" data-switch`);
-  if (!choices) {
-    const text = Array.isArray(value) ? JSON.stringify(value) : value;
-    return html`<input ${common} value="${text}">`;
-  }
+  if (!choices) return html`<input ${common} value="${textOf(entry.unit, value)}">`;
   if (choices.length === 2 && choices.includes(true)) {
     return html`<input type="checkbox" role="switch" ${common}${value !== false && trusted(' checked')}>`;
   }
-  const textOf = (choice: unknown) =>
+  const labelOf = (choice: unknown) =>
     choice === true ? 'on' : choice === false ? 'off' : String(choice ?? 'as usual');
   return html`<select ${common}>${choices.map(
     (choice) =>
-      html`<option value="${JSON.stringify(choice ?? null)}"${choice === value && trusted(' selected')}>${textOf(choice)}</option>`,
+      html`<option value="${JSON.stringify(choice ?? null)}"${choice === value && trusted(' selected')}>${labelOf(choice)}</option>`,
   )}</select>`;
 }
 

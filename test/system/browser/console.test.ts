@@ -172,7 +172,7 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     await page.waitForResponse((response) => response.url().endsWith('/sandbox/console'));
     await page.waitForResponse((response) => response.url().endsWith('/sandbox/console'));
     expect(running.sandbox.faults.latency).toBe(0);
-    await page.keyboard.type('5');
+    await page.keyboard.type('5ms');
     await latency.press('Tab');
     await expect.poll(() => running.sandbox.faults.latency).toBe(75);
     await expect.poll(() => page.getByRole('switch', { name: / hang$/ }).isChecked()).toBe(true);
@@ -182,7 +182,9 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     const running = await start();
     const { page } = await open(running);
     await unfold(page, 'Faults');
-    // A duration has a unit, or counts milliseconds.
+    await page.getByLabel('latency').fill('300');
+    await page.getByLabel('errorRate').focus();
+    await page.getByRole('status').getByText('expected a duration with its unit').waitFor();
     await page.getByLabel('latency').fill('2s');
     await page.getByLabel('errorRate').focus();
     await expect.poll(() => running.sandbox.faults.latency).toBe(2000);

@@ -337,10 +337,17 @@ describe('marketgate sandbox, on a sandbox that runs', () => {
     const { sandbox, url } = await service();
     const control = (line: string) => cli(['sandbox', ...line.split(' '), '--url', url]);
     const { faults, dialect } = sandbox;
-    const set = await control('set errorRate=0.5 localised=de,nulls faults.rateLimit=5');
+    const set = await control('set errorRate=0.5 localised=de,nulls faults.rateLimit=5s');
     expect(set).toMatchObject({ code: 0, err: '' });
-    const on = 'faults.rateLimit=5, faults.errorRate=0.5, dialect.localised=de, dialect.nulls=true';
+    const on =
+      'faults.rateLimit=5s, faults.errorRate=0.5, dialect.localised=de, dialect.nulls=true';
     expect(set.out).toBe(`On: ${on}\n`);
+    expect(await control('set latency=300')).toMatchObject({
+      ...{ code: 2, out: '' },
+      err: expect.stringMatching(
+        /^faults\.latency: expected a duration with its unit, as in 300ms/,
+      ),
+    });
     expect(faults).toMatchObject({ errorRate: 0.5, rateLimit: 5 });
     expect(dialect).toMatchObject({ nulls: true, localised: 'de', rateLimit: false });
     await control('set nulls=off faults.truncated=on html hang@/api/items/all');

@@ -123,6 +123,22 @@ describe('the JSON API of a running sandbox', () => {
     expect(shown).toMatchObject({ 'faults.times': null, 'faults.hang@/api/items/all': true });
   });
 
+  it('reads switches from text, as a form gives it: durations with their units, numbers, yes and no', async () => {
+    const running = await start();
+    const { faults, dialect } = running.sandbox;
+    const texts = { latency: '[100ms,1s]', 'faults.rateLimit': '1m', errorRate: '0.5', html: 'on' };
+    const { message } = await done(running, 'set', { ...texts, localised: 'de', nulls: 'true' });
+    expect(faults).toMatchObject({
+      latency: [100, 1000],
+      rateLimit: 60,
+      errorRate: 0.5,
+      html: true,
+    });
+    expect(dialect).toMatchObject({ localised: 'de', nulls: true });
+    // As a command takes it again.
+    expect(message).toContain('On: faults.latency=[100ms,1000ms], faults.rateLimit=60s,');
+  });
+
   it.each([
     ['faults.latancy: there is no such switch; did you mean latency?', { 'faults.latancy': 5 }],
     ['nonsense: there is no such switch; "marketgate sandbox switches"', { nonsense: 5 }],
@@ -130,6 +146,10 @@ describe('the JSON API of a running sandbox', () => {
     ['rateLimit: there are two; say faults.rateLimit or dialect.', { rateLimit: 5 }],
     ['faults.at: expected', { 'hang@everywhere': true }],
     ['faults.latency@key-api: expected', { 'latency@key-api': -1 }],
+    ['faults.latency: expected a duration with its unit, as in 300ms', { latency: '300' }],
+    ['faults.latency: expected a duration with its unit, as in 300ms', { latency: '[1s,300]' }],
+    ['faults.rateLimit: expected true, false or a duration', { 'faults.rateLimit': '5' }],
+    ['dialect.tokenMinutes: expected a duration with its unit', { tokenMinutes: '1' }],
     ['expected an object', []],
   ])('set: %s, and sets nothing at all', async (sentence, changes) => {
     const running = await start();
@@ -153,7 +173,7 @@ describe('the JSON API of a running sandbox', () => {
 
     const reset = (...names: string[]) => done(running, 'reset', { names });
     expect((await reset('hang')).message).toBe(
-      'Reset: hang. On: faults.html=true, dialect.nulls=true, faults.latency@key-api=1',
+      'Reset: hang. On: faults.html=true, dialect.nulls=true, faults.latency@key-api=1ms',
     );
     expect([faults.hang, faults.at('key-api').latency]).toEqual([false, 1]);
     await reset('faults');

@@ -80,13 +80,13 @@ describe('the console', () => {
     Object.assign(faults, { latency: 12.5, html: true, rateLimit: 7 });
     faults.at('/api/items/all').hang = true;
     const text = unescaped(await page(running));
-    expect(text).toContain('id="faults.latency" name="faults.latency" data-switch value="12.5"');
+    expect(text).toContain('id="faults.latency" name="faults.latency" data-switch value="12.5ms"');
     expect(text).toContain('name="faults.html" data-switch checked');
     expect(text).toContain('name="faults.rateLimit" data-switch checked');
     expect(text).toContain('value=""de"" selected');
     expect(text).toContain('faults.hang@/api/items/all=true');
     faults.latency = [100, 400];
-    expect(await page(running)).toContain('data-switch value="[100,400]"');
+    expect(await page(running)).toContain('data-switch value="[100ms,400ms]"');
     await post(running, 'reset', { names: 'faults' });
     expect(faults).toMatchObject({ latency: 0, html: false, rateLimit: false });
     expect([faults.at('/api/items/all').hang, dialect.localised]).toEqual([false, 'de']);

@@ -142,21 +142,12 @@ document.addEventListener('submit', (event) => {
   void send(form.action, body, {}, form.closest('[data-live]'));
 });
 
-/** A select has JSON values; so have a number, a range, or none. A duration has none. @type {(text: string) => unknown} */
-function choiceOf(text) {
-  try {
-    return JSON.parse(text || 'null');
-  } catch {
-    return text;
-  }
-}
-
 document.addEventListener('change', ({ target }) => {
   const control = /** @type {any} */ (target);
   if (!control.matches('[data-switch]')) return;
   const { name, type, value, checked } = control;
   control.defaultValue = value;
-  const body = JSON.stringify({ [name]: type === 'checkbox' ? checked : choiceOf(value) });
+  const body = JSON.stringify({ [name]: type === 'checkbox' ? checked : value || null });
   const headers = { 'content-type': 'application/json' };
   void send('/sandbox/api/set', body, headers, control.closest('[data-live]'));
 });
