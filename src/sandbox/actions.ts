@@ -277,7 +277,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
   export: action(
     'export the data, with their secrets, as --seed takes them',
     {},
-    ({ seed }) => seed,
+    ({ data }) => ({ ...data }),
     { isReading: true },
   ),
 };

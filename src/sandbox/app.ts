@@ -9,7 +9,7 @@ import type { SandboxContext } from './context.js';
 import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
 import { loginApiRouter, sendLoginError } from './login-api/endpoints.js';
 import { mediaRouter } from './media.js';
-import { errorPage, itemPage, sendPage } from './pages.js';
+import { errorPage, sendPage } from './pages.js';
 import { picture } from './pictures.js';
 import { interfaceOf, Refused } from './request.js';
 
@@ -68,11 +68,6 @@ export function createApp(context: SandboxContext): Express {
   app.use(loginApiRouter(context));
   app.use(consoleRouter(context));
   app.use(mediaRouter());
-  app.get('/preview/:id', (req, res, next) => {
-    const item = context.data.items.find(({ id }) => String(id) === req.params.id);
-    if (item) sendPage(res, itemPage(item));
-    else next();
-  });
   app.use((req, res) => {
     if (/-api$/.test(interfaceOf(req.path))) throw new Refused(404, 'There is no such endpoint.');
     sendPage(res, errorPage('There is no such page.', 404));

@@ -85,12 +85,9 @@ export function createContext(options: SandboxOptions) {
   const { faults, scopes: faultScopes } = createFaults(onChange);
   const credentials = createCredentials(clock, dialect);
   const freshSeed = () => buildSeed(options.seed, clock.now());
-  const seed = freshSeed();
   return {
     ...{ clock, dialect, faults, faultScopes, counts, credentials, answer: options.answer },
-    /** What `data` reads and changes. */
-    seed,
-    data: new SandboxData({ seed, freshSeed, clock, credentials }),
+    data: new SandboxData({ freshSeed, clock, credentials }),
     record: createRecord(clock, options.onRequest),
     /** The names under which the console answers, besides localhost and addresses. */
     consoleHosts: new Set(options.consoleHosts?.map(hostnameOf)),

@@ -25,8 +25,12 @@ export type {
 } from './data/schema.js';
 export type { SandboxRequest } from './record.js';
 export type { SandboxInterface } from './request.js';
-export { createSandbox, type Sandbox, type SandboxListening } from './sandbox.js';
-export type { SandboxSnapshot } from './snapshot.js';
+export {
+  createSandbox,
+  type Sandbox,
+  type SandboxListening,
+  type SandboxSnapshot,
+} from './sandbox.js';
 export type {
   FaultScope,
   SandboxDialect,

@@ -12,10 +12,16 @@ import {
   type SandboxCode,
   type SandboxData,
 } from './data/sandbox-data.js';
+import type { SandboxSeed } from './data/schema.js';
+import { buildSeed } from './data/seed.js';
 import { acceptLogin } from './login-api/callback.js';
 import type { SandboxRequest } from './record.js';
-import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './snapshot.js';
-import type { SandboxDialect, SandboxFaults } from './switches.js';
+import {
+  changeSwitches,
+  type SandboxDialect,
+  type SandboxFaults,
+  switchValues,
+} from './switches.js';
 
 /** What a client needs to talk to a sandbox that is listening. */
 export interface SandboxListening {
@@ -31,6 +37,14 @@ export interface SandboxListening {
   appSecret: string;
   /** The same as {@link Sandbox.close}. */
   close: () => Promise<void>;
+}
+
+/** What {@link Sandbox.snapshot} gives: plain JSON, with the secrets of the sandbox in it. */
+export interface SandboxSnapshot {
+  /** Users, workspaces with their keys, apps, items and purchases. */
+  readonly seed: SandboxSeed;
+  /** The values of all switches, by names such as `faults.latency`; `null` is "not set". */
+  readonly switches: Readonly<Record<string, unknown>>;
 }
 
 /** A host as it stands in a URL. The unspecified addresses are reached through loopback. */
@@ -103,12 +117,22 @@ export class Sandbox {
 
   /** The data and the switches as they are now, as JSON. Not in it: the clock, logins, requests. */
   snapshot(): SandboxSnapshot {
-    return snapshotOf(this.#context);
+    const seed = structuredClone({ ...this.data }) as SandboxSeed;
+    return { seed, switches: structuredClone(switchValues(this.#context)) };
   }
 
-  /** Puts the data and the switches of a snapshot back. A TypeError names what is wrong with it. */
+  /**
+   * Puts the data and the switches of a snapshot back; what it lacks is as by default.
+   *
+   * @throws TypeError that names what is wrong; nothing is changed then.
+   */
   restore(snapshot: SandboxSnapshot): void {
-    restoreSnapshot(this.#context, snapshot);
+    if (typeof snapshot !== 'object' || snapshot === null || !('seed' in snapshot)) {
+      throw new TypeError('snapshot: expected an object of seed and switches');
+    }
+    const seed = buildSeed(snapshot.seed, this.clock.now());
+    changeSwitches(this, { faults: null, dialect: null, ...snapshot.switches });
+    Object.assign(this.data, seed);
   }
 
   /** Forgets the requests so far. */

@@ -92,8 +92,7 @@ export function newPurchase(
 
 /** What the data of a sandbox needs of its other parts. */
 interface DataParts {
-  readonly seed: SandboxSeed;
-  /** What the sandbox started with. */
+  /** What the sandbox starts with. */
   readonly freshSeed: () => SandboxSeed;
   readonly clock: SandboxClock;
   readonly credentials: { readonly clear: () => void };
@@ -120,36 +119,22 @@ const given = <T extends object>(fields: T): T =>
  * change them through the methods, which check their arguments.
  */
 export class SandboxData {
+  /** Who can log in. */
+  readonly users: readonly Readonly<SeedUser>[] = [];
+  /** Accounts with their keys. */
+  readonly workspaces: readonly Readonly<SeedWorkspace>[] = [];
+  /** Apps that users can log in with. */
+  readonly apps: readonly Readonly<SeedApp>[] = [];
+  /** The catalogues of all workspaces. */
+  readonly items: readonly Readonly<SeedItem>[] = [];
+  /** All purchases, of every workspace, refunded ones too. */
+  readonly purchases: readonly Readonly<SeedPurchase>[] = [];
   readonly #parts: DataParts;
 
   /** @internal */
   constructor(parts: DataParts) {
     this.#parts = parts;
-  }
-
-  /** Who can log in. */
-  get users(): readonly Readonly<SeedUser>[] {
-    return this.#parts.seed.users;
-  }
-
-  /** Accounts with their keys. */
-  get workspaces(): readonly Readonly<SeedWorkspace>[] {
-    return this.#parts.seed.workspaces;
-  }
-
-  /** Apps that users can log in with. */
-  get apps(): readonly Readonly<SeedApp>[] {
-    return this.#parts.seed.apps;
-  }
-
-  /** The catalogues of all workspaces. */
-  get items(): readonly Readonly<SeedItem>[] {
-    return this.#parts.seed.items;
-  }
-
-  /** All purchases, of every workspace, refunded ones too. */
-  get purchases(): readonly Readonly<SeedPurchase>[] {
-    return this.#parts.seed.purchases;
+    Object.assign(this, parts.freshSeed());
   }
 
   /**
@@ -235,14 +220,13 @@ export class SandboxData {
 
   /** Puts everything back as it was at the start, except where logins lead back to. Ends all logins. */
   reset(): void {
-    const { seed, freshSeed, credentials } = this.#parts;
-    const fresh = freshSeed();
+    const fresh = this.#parts.freshSeed();
     for (const app of fresh.apps) {
       const { redirect_url } = this.apps.find(({ app_id }) => app_id === app.app_id) ?? app;
       Object.assign(app, { redirect_url });
     }
-    Object.assign(seed, fresh);
-    credentials.clear();
+    Object.assign(this, fresh);
+    this.#parts.credentials.clear();
   }
 
   #changePurchase(code: string, change: Partial<SeedPurchase>): Readonly<SeedPurchase> {
@@ -255,7 +239,7 @@ export class SandboxData {
     fields: object,
   ): SandboxSeed[P][number] {
     const record = parseOrThrow(SCHEMAS[part], given(fields), method);
-    const records: SandboxSeed[P][number][] = this.#parts.seed[part];
+    const records = this[part] as SandboxSeed[P][number][];
     refuseRepeats(part, [...records, record], method);
     records.push(record);
     return record;

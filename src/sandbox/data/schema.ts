@@ -58,7 +58,7 @@ export interface SeedItem {
   /** Name of the category below that. */ sub_category: string;
   /** What comes with it. */ options: string[];
   /** Three numeric parts. */ version: string;
-  /** By default the sandbox's own page of the item. */ demo_link?: string | undefined;
+  /** By default a picture that the sandbox draws. */ demo_link?: string | undefined;
   /** Words to find it by. */ tags: string[];
   /** How many screenshots the sandbox draws; 0 leaves the field out. */ screenshots: number;
   /** URLs in place of what the sandbox draws, as the service sends them. */

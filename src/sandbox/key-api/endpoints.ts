@@ -177,7 +177,7 @@ function itemOf(seed: Readonly<SeedItem>, { origin, dialect }: Call): object {
   const { workspace, kind, screenshots, deleted, ...item } = seed;
   return {
     ...item,
-    demo_link: item.demo_link ?? `${origin}/preview/${item.id}`,
+    demo_link: item.demo_link ?? `${origin}/media/items/${item.id}/preview.svg`,
     ...(dialect.nulls && { options: null, version: null, demo_link: null, sub_category: null }),
     media: mediaOf(seed, origin),
   };

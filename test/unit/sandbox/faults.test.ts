@@ -103,7 +103,7 @@ describe('where and how often faults hit', () => {
   it('never pages and media', async () => {
     const running = await failing({ errorRate: 1, hang: true });
     const login = `/api/oauth?app_id=${running.appId}`;
-    for (const page of ['/preview/1042', login, '/media/items/1042/thumbnail.svg']) {
+    for (const page of ['/sandbox/console', login, '/media/items/1042/thumbnail.svg']) {
       expect((await running.get(page)).status).toBe(200);
     }
   });

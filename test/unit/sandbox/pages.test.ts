@@ -3,24 +3,24 @@ import { createSandbox } from '../../../src/sandbox/index.js';
 import { attemptOn, Browser, infoBehind, it, type Running, start } from './support.js';
 
 // Labels and the like are for axe: test/system/browser/accessibility.
-it.each([
-  ...['/preview/1042', '/preview/1049', '/sandbox/console', '/nothing'],
-  '/api/oauth?app_id=18230471',
-])('%s: strict policy, nothing from elsewhere, a language, a title, a heading', async (path) => {
-  const { headers, text } = await (await start()).get(path);
-  const policy = headers.get('content-security-policy') ?? '';
-  expect(policy).toContain("default-src 'none'");
-  expect(policy).toContain("frame-ancestors 'none'");
-  // The consent form goes on to the app.
-  expect(policy).toMatch(/form-action 'self'(?: http:\/\/localhost:3999)?$/);
-  expect(policy).not.toMatch(/script-src (?!'self')|\*/);
-  expect(headers.get('x-content-type-options')).toBe('nosniff');
-  expect(headers.get('cache-control')).toBe('no-store');
-  expect(text).not.toMatch(/(?:src|href|action)="https?:/);
-  expect(text).not.toMatch(/ (?:style|on\w+)="/);
-  expect(text).toMatch(/<html lang="en">[\s\S]*<title>[^<]+ · marketgate sandbox<\/title>/);
-  expect(text.match(/<h1>/g)).toHaveLength(1);
-});
+it.each([...['/sandbox/console', '/nothing'], '/api/oauth?app_id=18230471'])(
+  '%s: strict policy, nothing from elsewhere, a language, a title, a heading',
+  async (path) => {
+    const { headers, text } = await (await start()).get(path);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    // The consent form goes on to the app.
+    expect(policy).toMatch(/form-action 'self'(?: http:\/\/localhost:3999)?$/);
+    expect(policy).not.toMatch(/script-src (?!'self')|\*/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(text).not.toMatch(/(?:src|href|action)="https?:/);
+    expect(text).not.toMatch(/ (?:style|on\w+)="/);
+    expect(text).toMatch(/<html lang="en">[\s\S]*<title>[^<]+ · marketgate sandbox<\/title>/);
+    expect(text.match(/<h1>/g)).toHaveLength(1);
+  },
+);
 
 it('pages escape what a seed brings', async () => {
   const evil = '<img src=x onerror=alert(1)>"\'';
@@ -32,7 +32,7 @@ it('pages escape what a seed brings', async () => {
   };
   const running = await start({ seed: seed as never });
   const login = `/api/oauth?app_id=${running.appId}`;
-  for (const path of ['/preview/1042', '/sandbox/console', login]) {
+  for (const path of ['/sandbox/console', login]) {
     const { text } = await running.get(path);
     expect(text).not.toContain('<img src=x');
     expect(text).toContain('&lt;img src=x');
@@ -53,7 +53,7 @@ it('browsers can seek in sounds and clips, by byte ranges', async ({ running }) 
 const NO_URL = 'sandbox/console#credentials';
 it.each([
   ['/nothing', 404, '<h1>That did not work'],
-  ['/preview/%E0%A4%A', 400, '<h1>That did not work'],
+  ['/media/items/%E0%A4%A/preview.svg', 400, '<h1>That did not work'],
   ['/api/oauth', 404, 'This app is not known here'],
   ['/api/oauth?app_id=', 404, 'This app is not known here'],
   ['/api/oauth?app_id=nope', 404, 'This app is not known here'],

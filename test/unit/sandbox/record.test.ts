@@ -6,7 +6,7 @@ describe('sandbox.requests', () => {
     const running = await start({ clock: () => 1_800_000_000_000 });
     await running.get(`/api/items/item?api_key=${running.apiKey}&item_id=1042`);
     await running.get('/api/get_user_info?access_token=x');
-    await running.get('/preview/1042');
+    await running.get('/nothing');
     await running.get('/media/items/1042/thumbnail.svg');
     expect(running.sandbox.requests).toEqual([
       {
@@ -22,7 +22,7 @@ describe('sandbox.requests', () => {
         durationMs: expect.any(Number),
       },
       expect.objectContaining({ interface: 'login-api', params: { access_token: '[redacted]' } }),
-      expect.objectContaining({ interface: 'page', path: '/preview/1042' }),
+      expect.objectContaining({ interface: 'page', path: '/nothing' }),
       expect.objectContaining({ interface: 'media' }),
     ]);
   });
@@ -69,7 +69,7 @@ describe('sandbox.requests', () => {
   });
 
   it('is a copy, and can be cleared', async ({ running: { sandbox, get } }) => {
-    await get('/preview/1042');
+    await get('/nothing');
     const copy = sandbox.requests;
     sandbox.clearRequests();
     expect([copy.length, sandbox.requests]).toEqual([1, []]);
