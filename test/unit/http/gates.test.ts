@@ -215,6 +215,22 @@ it('128 requests go out at a time; callers who leave while they wait keep nobody
   expect(service.asked()).toBe(328);
 });
 
+it('of a crowd behind a gate that closes, one caller is refused in each turn of the event loop', async () => {
+  const { service, keyApi } = keyApiOn({}, { cache: false });
+  service.override = () => page(429, { 'retry-after': '60' });
+  let [turn, isOver] = [0, false];
+  const count = (): void => {
+    turn++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const refusedIn = (n: number) => rejection(keyApi.validatePurchase(`code-${n}`)).then(() => turn);
+  const turns = await Promise.all(Array.from({ length: 328 }, (_, n) => refusedIn(n)));
+  isOver = true;
+  // The first 128 did not wait.
+  expect(new Set(turns.slice(128)).size).toBe(200);
+});
+
 it.each([502, 503, 504, 0])(
   'a read is repeated after an HTTP status that says nothing about it, or a cut connection (0): %d',
   async (status) => {
