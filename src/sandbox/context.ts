@@ -76,9 +76,8 @@ export function createContext(options: SandboxOptions) {
   parseOrThrow(optionsSchema, options, 'createSandbox');
   /** What switches count: requests by address, and errors that are due by scope. They start again with a switch. */
   const counts = { requests: new Map<string, number>(), errors: new Map<string, number>() };
-  const onChange = (key: string) => {
-    // The faults themselves count `times` down.
-    if (key !== 'times') for (const each of Object.values(counts)) each.clear();
+  const onChange = () => {
+    for (const each of Object.values(counts)) each.clear();
   };
   const clock = createClock(options.clock ?? Date.now);
   const dialect = createDialect(options.dialect, onChange);

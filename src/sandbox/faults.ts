@@ -3,7 +3,7 @@ import type { RequestHandler, Response } from 'express';
 import { html } from '../html.js';
 import type { SandboxContext } from './context.js';
 import { interfaceOf } from './request.js';
-import { faultsOn, putBack, type ScopedFaults } from './switches.js';
+import { faultsOn, type ScopedFaults } from './switches.js';
 
 const HTML = 'text/html; charset=utf-8';
 const BLANKS = Buffer.alloc(64 * 1024, ' ');
@@ -14,28 +14,20 @@ const BLANKS = Buffer.alloc(64 * 1024, ' ');
  */
 export function faultsBeforeAnswer({ faultScopes, counts }: SandboxContext): RequestHandler {
   /** Whether a request of a scope has its turn to fail. Counts it there. */
-  const isFailingIn = (scope: string, { errorRate = 0 }: Partial<ScopedFaults>): boolean => {
+  const isFailingIn = (scope: string, errorRate: number): boolean => {
     const due = (counts.errors.get(scope) ?? 0) + errorRate;
     const isFailing = due >= 1 - 1e-9;
     counts.errors.set(scope, isFailing ? due - 1 : due);
     return isFailing;
   };
   return (req, res, next) => {
-    const hits = ['', interfaceOf(req.path), req.path].flatMap((scope) => {
-      const faults = faultScopes.get(scope);
-      const { times, ...on } = faults ? faultsOn(faults) : {};
-      return faults && Object.keys(on).length > 0 ? [{ scope, faults, times, on }] : [];
-    });
-    const { latency = 0, ...faults }: Partial<ScopedFaults> = Object.assign(
-      {},
-      ...hits.map(({ on }) => on),
-    );
+    const scopes = ['', interfaceOf(req.path), req.path];
+    const on = scopes.map((scope) => faultsOn(faultScopes.get(scope) ?? {}));
+    const { latency = 0, ...faults }: Partial<ScopedFaults> = Object.assign({}, ...on);
     // All of them count, so no `some`.
-    const isFailing = hits.map(({ scope, on }) => isFailingIn(scope, on)).includes(true);
-    for (const { faults: hit, times } of hits) {
-      if (times === 1) putBack(hit);
-      else if (times !== undefined) hit.times = times - 1;
-    }
+    const isFailing = on
+      .map(({ errorRate }, i) => errorRate !== undefined && isFailingIn(scopes[i] ?? '', errorRate))
+      .includes(true);
     res.locals.faults = faults;
     const proceed = (): void => {
       if (faults.hang) {

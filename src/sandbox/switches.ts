@@ -66,8 +66,6 @@ export interface ScopedFaults {
   endless: boolean;
   /** The connection is reset in the middle of the body. */
   reset: boolean;
-  /** Limits every fault of the scope to the next so many requests that it hits; then all of them end. */
-  times: number | undefined;
 }
 
 /** Where faults hit: one API, or the path of one endpoint such as `/api/items/item`. */
@@ -174,11 +172,6 @@ const FAULTS: SwitchesOf<ScopedFaults> = {
   truncated: onOff('Cuts the body in the middle, in a complete answer'),
   endless: onOff('A body that never ends'),
   reset: onOff('Resets the connection in the middle of the body'),
-  times: {
-    about: 'How many requests they hit before they end; empty is no limit',
-    ...{ initial: undefined, expected: 'a whole number of requests, at least 1' },
-    takes: (value) => Number.isInteger(value) && isWithin(value, 1, Number.MAX_SAFE_INTEGER),
-  },
 };
 
 const GROUPS = { faults: FAULTS, dialect: DIALECT };
@@ -203,13 +196,13 @@ function checkSwitch(name: string, { takes, expected }: Switch, value: unknown):
  * wrong value throws, because a test that sets a switch nobody reads would pass for the wrong reason.
  *
  * @param nameOf - The full name of a switch.
- * @param onChange - Called with the key of each switch that is set.
+ * @param onChange - Called when a switch is set.
  * @param methods - What the object can do besides; not among its keys.
  */
 function switchObject<Settings extends object, Methods extends object>(
   nameOf: (key: string) => string,
   switches: SwitchesOf<Settings>,
-  onChange: (key: string) => void,
+  onChange: () => void,
   methods: Methods,
 ): Settings & Methods {
   const values = Object.create(methods);
@@ -224,7 +217,7 @@ function switchObject<Settings extends object, Methods extends object>(
     const entry: Switch = switches[key as keyof Settings];
     checkSwitch(name, entry, value);
     values[key] = value === undefined ? entry.initial : value;
-    onChange(key);
+    onChange();
     return true;
   };
   return new Proxy(values, {
@@ -234,22 +227,19 @@ function switchObject<Settings extends object, Methods extends object>(
 }
 
 /** Puts all switches of an object back. */
-export function putBack(settings: object): void {
+function putBack(settings: object): void {
   for (const name of Object.keys(settings)) Reflect.deleteProperty(settings, name);
 }
 
 /** Makes the dialect of one sandbox: the specification's, with `given` switched on. */
-export const createDialect = (
-  given: object | undefined,
-  onChange: (key: string) => void,
-): SandboxDialect =>
+export const createDialect = (given: object | undefined, onChange: () => void): SandboxDialect =>
   Object.assign(
     switchObject((key) => `dialect.${key}`, DIALECT, onChange, {}),
     given,
   );
 
 /** Makes the faults of one sandbox. `scopes` has those that were asked for; the general ones are under `''`. */
-export function createFaults(onChange: (key: string) => void) {
+export function createFaults(onChange: () => void) {
   const scopes = new Map<string, ScopedFaults>();
   const at = (scope: FaultScope): ScopedFaults => {
     if (!/^(key-api|login-api|\/.*)$/s.test(scope)) {
@@ -267,7 +257,7 @@ export function createFaults(onChange: (key: string) => void) {
 }
 
 /** The faults of one scope that are on. */
-export const faultsOn = (faults: ScopedFaults): Partial<ScopedFaults> =>
+export const faultsOn = (faults: Partial<ScopedFaults>): Partial<ScopedFaults> =>
   Object.fromEntries(
     Object.entries(faults).filter(
       ([key, value]) => value !== FAULTS[key as keyof ScopedFaults].initial,

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { HolderStore } from '../stores/holder-store.js';
-import {
-  atOnce,
-  HOUR,
-  type PeerTest,
-  pass,
-  type SuiteSetup,
-  suite,
-  type TestRunner,
-} from './suite.js';
+import { atOnce, HOUR, pass, type SuiteSetup, suite, type TestRunner } from './suite.js';
 
 /** What {@link describeHolderStore} is given for each test. */
 export interface HolderStoreSetup extends SuiteSetup {
@@ -54,7 +46,7 @@ export function describeHolderStore(
   runner: TestRunner,
 ): void {
   suite('describeHolderStore', name, 'store', make, runner, (addTest) => {
-    const add = (title: string, test: PeerTest<HolderStore, HolderStoreSetup>) =>
+    const add = (title: string, test: HolderTest) =>
       addTest(title, (setup) => test(setup.store, setup.peer ?? setup.store, randomUUID(), setup));
 
     add('gives a code to as many holders as max, and refuses the next', async (...given) => {
@@ -151,6 +143,14 @@ export function describeHolderStore(
     });
   });
 }
+
+/** A test of a store and its peer. `code` is one that no earlier run has used. */
+type HolderTest = (
+  store: HolderStore,
+  peer: HolderStore,
+  code: string,
+  setup: HolderStoreSetup,
+) => Promise<void>;
 
 /** Ids that a store must neither refuse nor mix up. */
 const ODD_IDS: readonly string[] = [

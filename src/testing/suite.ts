@@ -29,9 +29,6 @@ export interface SuiteSetup {
   close?(): unknown;
 }
 
-/** A test of an object and of another one on the same backend. @param id one that no earlier run has used. */
-export type PeerTest<T, Setup> = (tested: T, peer: T, id: string, setup: Setup) => Promise<void>;
-
 export const HOUR = 3_600_000;
 /** A short lifetime in milliseconds. More than two seconds, because some backends count in whole ones. */
 const SHORT = 2500;
@@ -39,8 +36,6 @@ const SHORT = 2500;
 const TEST_TIMEOUT = 5000;
 /** By how many milliseconds something can end too early, for such a backend. */
 const EARLY = 1000;
-/** Milliseconds that a message can take. */
-const TOLERANCE = 3000;
 
 /**
  * Opens a group of tests and passes `body` the function that adds one.
@@ -115,7 +110,11 @@ export async function letExpire(
   if (advance === undefined) {
     const begun = clock();
     // Together less than five seconds, after which jest ends a test.
-    await poll(isOver, late, SHORT + 2000);
+    const deadline = performance.now() + SHORT + 2000;
+    while (!(await isOver())) {
+      assert.ok(performance.now() < deadline, late);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
     assert.ok(clock() - begun > SHORT - EARLY, early);
     return;
   }
@@ -123,17 +122,4 @@ export async function letExpire(
   assert.ok(!(await isOver()), early);
   await advance(EARLY);
   assert.ok(await isOver(), late);
-}
-
-/** Waits until `isTrue`, or fails with `message`. */
-export async function poll(
-  isTrue: () => boolean | Promise<boolean>,
-  message: string,
-  timeout = TOLERANCE,
-): Promise<void> {
-  const deadline = performance.now() + timeout;
-  while (!(await isTrue())) {
-    assert.ok(performance.now() < deadline, message);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

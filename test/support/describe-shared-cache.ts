@@ -6,8 +6,6 @@ import {
   HOUR,
   letExpire,
   lifetimeIn,
-  type PeerTest,
-  poll,
   type SuiteSetup,
   suite,
   type TestRunner,
@@ -28,7 +26,7 @@ export function describeSharedCache(
   runner: TestRunner,
 ): void {
   suite('describeSharedCache', name, 'cache', make, runner, (addTest) => {
-    const add = (title: string, test: PeerTest<SharedCache, SharedCacheSetup>) =>
+    const add = (title: string, test: CacheTest) =>
       addTest(title, (setup) => test(setup.cache, setup.peer ?? setup.cache, randomUUID(), setup));
 
     add('reads what was written, here and in another process', async (cache, peer, key) => {
@@ -186,4 +184,24 @@ async function requireLock(
   const release = await cache.lock(key, ttl);
   assert.ok(typeof release === 'function', `${who} must get the lock, as a function`);
   return release;
+}
+
+/** A test of a cache and its peer. `key` is one that no earlier run has used. */
+type CacheTest = (
+  cache: SharedCache,
+  peer: SharedCache,
+  key: string,
+  setup: SharedCacheSetup,
+) => Promise<void>;
+
+/** Milliseconds that a message can take. */
+const TOLERANCE = 3000;
+
+/** Waits until `isTrue`, or fails with `message`. */
+async function poll(isTrue: () => boolean | Promise<boolean>, message: string): Promise<void> {
+  const deadline = performance.now() + TOLERANCE;
+  while (!(await isTrue())) {
+    assert.ok(performance.now() < deadline, message);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }

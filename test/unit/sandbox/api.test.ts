@@ -120,7 +120,10 @@ describe('the JSON API of a running sandbox', () => {
     expect([faults.errorRate, faults.at('/api/items/all').hang]).toEqual([0.5, true]);
     expect({ ...dialect }).toMatchObject({ nulls: false, vanishedUser: true });
     expect(shown).toMatchObject((await running.get('/sandbox/api/show')).body);
-    expect(shown).toMatchObject({ 'faults.times': null, 'faults.hang@/api/items/all': true });
+    expect(shown).toMatchObject({
+      'dialect.errorStatus': null,
+      'faults.hang@/api/items/all': true,
+    });
   });
 
   it('reads switches from text, as a form gives it: durations with their units, numbers, yes and no', async () => {

@@ -72,7 +72,7 @@ describe('each fault', () => {
   });
 });
 
-describe('where and how often faults hit', () => {
+describe('where faults hit', () => {
   it('several at once: those of a path before those of its API, and these before the general ones', async ({
     running,
   }) => {
@@ -90,11 +90,7 @@ describe('where and how often faults hit', () => {
     faults.at('/api/items/all').rateLimit = false;
     faults.at('key-api').html = true;
     faults.rateLimit = false;
-    faults.at('login-api').times = 1;
-    expect([await statuses(), await statuses()]).toEqual([
-      [200, 200, 500],
-      [200, 200, 200],
-    ]);
+    expect(await statuses()).toEqual([200, 200, 500]);
     faults.clear();
     expect(await statuses()).toEqual([200, 200, 200]);
     expect(() => faults.at('everywhere' as never)).toThrow('faults.at: expected');
@@ -110,11 +106,13 @@ describe('where and how often faults hit', () => {
 
   it('a lost answer has spent the auth_key; a refused request has not', async ({ running }) => {
     const [refused, lost] = [newAuthKey(running, '3001'), newAuthKey(running, '3002')];
-    Object.assign(running.sandbox.faults, { errorRate: 1, times: 1 });
+    running.sandbox.faults.errorRate = 1;
     expect((await exchange(running, refused)).status).toBe(500);
+    running.sandbox.faults.clear();
     expect((await exchange(running, refused)).body).toHaveProperty('access_token');
-    Object.assign(running.sandbox.faults, { reset: true, times: 1 });
+    running.sandbox.faults.reset = true;
     await expect(exchange(running, lost)).rejects.toThrow();
+    running.sandbox.faults.clear();
     expect((await exchange(running, lost)).body.error).toBe(true);
   });
 });
@@ -123,7 +121,6 @@ it.each<[string, unknown]>([
   ['latency', 2 ** 31],
   ['latency', [5]],
   ['errorRate', 1.5],
-  ['times', 0],
   ['rateLimit', 0.5],
   ['endless', 'slow'],
   ['latancy', 5],
@@ -135,9 +132,9 @@ it.each<[string, unknown]>([
 
 it('undefined and delete put a switch back', () => {
   const { faults, dialect } = createSandbox({ dialect: { tokenMinutes: 1 } });
-  Object.assign(faults, { latency: 5, times: 2 });
+  Object.assign(faults, { latency: 5, html: true });
   Object.assign(faults, { latency: undefined });
-  Reflect.deleteProperty(faults, 'times');
+  Reflect.deleteProperty(faults, 'html');
   Reflect.deleteProperty(dialect, 'tokenMinutes');
   const initial = createSandbox();
   expect({ ...faults, ...dialect }).toStrictEqual({ ...initial.faults, ...initial.dialect });
