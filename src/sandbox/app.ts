@@ -67,7 +67,7 @@ export function createApp(context: SandboxContext): Express {
   app.use(keyApiRouter(context));
   app.use(loginApiRouter(context));
   app.use(consoleRouter(context));
-  app.use(mediaRouter());
+  app.use(mediaRouter(context.data));
   app.use((req, res) => {
     if (/-api$/.test(interfaceOf(req.path))) throw new Refused(404, 'There is no such endpoint.');
     sendPage(res, errorPage('There is no such page.', 404));

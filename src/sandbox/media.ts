@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Request, Response, Router } from 'express';
 import express from 'express';
 import type { SeedItem } from './data/schema.js';
-import { picture } from './pictures.js';
+import { bytesOf, picture } from './pictures.js';
 
 /** The URLs of an item's media: each kind of item has other previews (spec, "media fields"). */
 export function mediaOf(item: Readonly<SeedItem>, origin: string): NonNullable<SeedItem['media']> {
@@ -26,14 +26,14 @@ const CLIP = Buffer.from(
   'base64',
 );
 
-/** In hertz. */
 const RATE = 11_025;
 const SECONDS = 3;
 
-/** A plucked chord as a WAV file (PCM, one channel, 16 bits a sample). */
-function sound(): Buffer {
+/** A plucked chord as a WAV file (PCM, one channel, 16 bits a sample), always the same for the same words. */
+function sound(words: string): Buffer {
+  const root = 196 * 2 ** (bytesOf(words).readUInt8() / 256);
   const samples = Int16Array.from({ length: SECONDS * RATE }, (_, i) => {
-    const turn = (2 * Math.PI * 220 * i) / RATE;
+    const turn = (2 * Math.PI * root * i) / RATE;
     const chord = Math.sin(turn) + Math.sin(turn * 1.26) + Math.sin(turn * 1.5);
     return chord * 9000 * Math.exp((-2 * i) / RATE);
   });
@@ -45,15 +45,21 @@ function sound(): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** The pictures, sounds and clips that items, users and accounts announce, all made by the sandbox itself. */
-export function mediaRouter(): Router {
+/**
+ * The pictures, sounds and clips that items, users and accounts announce, all made by the sandbox itself.
+ *
+ * @param data - has the items now; all of it can be replaced.
+ */
+export function mediaRouter(data: { readonly items: readonly Readonly<SeedItem>[] }): Router {
   const router = express.Router();
   router.get('/media/:folder/:id/:file', (req: Request<Record<string, string>>, res) => {
     const { folder = '', id = '', file = '' } = req.params;
     if (file.endsWith('.webm')) return sendFile(req, res, file, CLIP);
-    if (file.endsWith('.wav')) return sendFile(req, res, file, sound());
+    if (file.endsWith('.wav')) return sendFile(req, res, file, sound(id));
     const words = file.startsWith('screenshot') ? `${id} ${file}` : `${folder} ${id}`;
-    const svg = picture(words, /^(thumbnail|picture|avatar)/.test(file));
+    const isSquare = /^(thumbnail|picture|avatar)/.test(file);
+    const item = folder === 'items' ? data.items.find((each) => String(each.id) === id) : undefined;
+    const svg = picture(words, isSquare, item?.category, item?.sub_category);
     sendFile(req, res, 'a.svg', Buffer.from(svg));
   });
   return router;
