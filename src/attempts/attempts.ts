@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import { type Deadline, NoAnswer, withTimeout } from '../deadline.js';
 import { reportDrift, warnOnce } from '../diagnostics.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
+import { latest } from '../latest.js';
 import { shaped } from '../options.js';
 import { clientKey } from './client-key.js';
 import {
@@ -42,7 +42,7 @@ export class Attempts {
   readonly #ownHolds: boolean;
   readonly #turns = new Map<string, Turns>();
   /** Until when a client that has had an answer to something is counted if it asks again. */
-  readonly #answered = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  readonly #answered = latest<string, number>(MAX_REMEMBERED);
   readonly #clock: () => number;
 
   /** @param clock milliseconds, for durations. */

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import { MAX_TIMER_DELAY } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
+import { latest } from '../latest.js';
 import { type Check, positive, readOptions, type Table, wrongOption } from '../options.js';
 
 /** How many failed attempts are allowed: codes, items and logins that the service does not know. */
@@ -82,7 +82,7 @@ const MAX_CLIENTS = 10_000;
 
 /** Counts in the memory of this process, in fixed windows. */
 export class MemoryGuessLimit {
-  readonly #clients = new LRUCache<string, Window>({ max: MAX_CLIENTS });
+  readonly #clients = latest<string, Window>(MAX_CLIENTS);
   #all: Window = { count: 0, endsAt: 0 };
 
   /** @param clock milliseconds. */

@@ -1,8 +1,9 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import { checkSignal, wait } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { isOwnLack } from '../http/failure.js';
+import { latest } from '../latest.js';
 import { type AppId, flag } from '../options.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
@@ -156,8 +157,8 @@ export class Cache<T extends object> {
     const { max, maxInvalid, staleIfError, staleWhileRevalidate } = parts.limits;
     // `staleIfError` limits how long a stale answer is served at all.
     this.#staleFor = Math.min(staleWhileRevalidate, staleIfError);
-    this.#positive = new LRUCache({ max });
-    this.#negative = new LRUCache({ max: maxInvalid });
+    this.#positive = latest(max);
+    this.#negative = latest(maxInvalid);
     parts.orders.onInvalidated((subject, upTo) => this.#forget(subject, upTo));
   }
 

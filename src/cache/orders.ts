@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { latest } from '../latest.js';
 
 /** The subject of an invalidation of everything. */
 export const ALL = 'all';
@@ -16,7 +16,7 @@ export class Orders {
   #last = 0;
   /** What it was when it last saw another one, and when that was, by `performance.now`. */
   #seen: { readonly order: number; readonly at: number } | undefined;
-  readonly #invalid = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  readonly #invalid = latest<string, number>(MAX_REMEMBERED);
   #allInvalid = 0;
   readonly #listeners: ((subject: string, upTo: number) => void)[] = [];
 

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import { schedule, withTimeout } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
+import { latest } from '../latest.js';
 import { Seal } from '../seal.js';
 import type { CacheLimits } from './options.js';
 import { ALL, type Orders } from './orders.js';
@@ -126,7 +126,7 @@ export class SharedTier {
   /** The tombstones that are to be sent, by subject. One that was stored before keeps its order. */
   readonly #waiting = new Map<string, { readonly order?: number }>();
   /** The orders of the latest tombstones that were stored. */
-  readonly #stored = new LRUCache<string, number>({ max: MAX_STORED });
+  readonly #stored = latest<string, number>(MAX_STORED);
   #isRetrying = false;
   #seal: Seal | undefined;
   #subscription: Promise<() => Promise<void>> | undefined;

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { LRUCache } from 'lru-cache';
 import { Attempt, type Attempts, attemptsOption } from '../attempts/attempts.js';
 import {
   type Answer,
@@ -26,6 +25,7 @@ import {
 import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
 import type { JsonResponse } from '../http/response.js';
 import { encode, nameOf } from '../http/transport.js';
+import { latest } from '../latest.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, type OnDrift } from '../model/fields.js';
 import { type Item, type ItemList, itemId } from '../model/item.js';
@@ -135,7 +135,7 @@ export class KeyApi {
   /** Milliseconds of one call. */
   readonly #timeout: number;
   /** The item of the purchase that was cached last, by id. */
-  readonly #sold = new LRUCache<number, Item>({ max: MAX_SHARED_ITEMS });
+  readonly #sold = latest<number, Item>(MAX_SHARED_ITEMS);
   /** The items of the list that was last looked into, by id. */
   #index: { readonly list: ItemList; readonly byId: ReadonlyMap<number, Item> } | undefined;
 

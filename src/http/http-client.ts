@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache';
 import type { Attempt } from '../attempts/attempts.js';
 import { checkSignal, Deadline } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError, withRetryAfter } from '../errors.js';
+import { latest } from '../latest.js';
 import type { ClientSettings } from './client-options.js';
 import { isAboutService, notSent } from './failure.js';
 import { backoffOf, Health, type ServiceState } from './health.js';
@@ -69,9 +69,9 @@ export class HttpClient {
   readonly #turns = new Turns();
   readonly #calls = new Set<Deadline>();
   /** Inputs for which the service asked to be left alone. */
-  readonly #resting = new LRUCache<string, { readonly error: unknown; readonly until: number }>({
-    max: MAX_RESTING,
-  });
+  readonly #resting = latest<string, { readonly error: unknown; readonly until: number }>(
+    MAX_RESTING,
+  );
   #isClosed = false;
 
   /** @param neutral - makes the request that shows how the service is, apart from any input. */

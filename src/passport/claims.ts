@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { latest } from '../latest.js';
 import type { GuardedTokenStore } from '../stores/token-store.js';
 
 /** How long a claim is remembered, in milliseconds. The service refuses a used auth_key for ever. */
@@ -12,7 +12,7 @@ const CLAIM_LIFETIME = 3_600_000;
  * @param scope keeps strategies that share a token store apart.
  */
 export function claimsIn(store: GuardedTokenStore | undefined, scope: string) {
-  const known = new LRUCache<string, true>({ max: 10_000 });
+  const known = latest<string, true>(10_000);
   const nameOf = (key: string) => `used:${hash('sha256', `${scope} ${key}`, 'base64url')}`;
   return {
     /** Whether this process knows that the key was used. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { AuthenticateOptions } from 'passport';
 import type { LoginApi } from '../clients/login-api.js';
+import { latest } from '../latest.js';
 import { flag, functionOf, knownOptions, secret, shaped, text, wrongOption } from '../options.js';
 import {
   checkTokenStore,
@@ -116,7 +116,7 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
     /** The logins that run in this process. */
     running: new RunningLogins(),
     /** Hosts on which logins have begun in this process. */
-    hosts: new LRUCache<string, true>({ max: 100 }),
+    hosts: latest<string, true>(100),
   };
 }
 

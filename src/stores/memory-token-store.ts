@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
+import { latest } from '../latest.js';
 import type { AccessToken } from '../model/access-token.js';
 import { functionOf, readOptions, size, type Table } from '../options.js';
 import type { TokenStore } from './token-store.js';
@@ -40,7 +41,7 @@ export class MemoryTokenStore implements TokenStore {
   constructor(options: MemoryTokenStoreOptions = {}) {
     const { max, clock = Date.now } = readOptions(OWNER, OPTIONS, options);
     this.#clock = clock;
-    this.#tokens = new LRUCache({ max });
+    this.#tokens = latest(max);
   }
 
   async get(userId: string): Promise<AccessToken | undefined> {

@@ -78,6 +78,13 @@ describe('options of KeyApi', () => {
       expect(cached.filter((each) => each === undefined)).toHaveLength(1);
     },
   );
+
+  it('room in the cache takes no memory ahead of the answers', () => {
+    const before = process.memoryUsage().arrayBuffers;
+    const { keyApi } = keyApiOn({}, { cache: { max: 1_000_000, maxInvalid: 1_000_000 } });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000);
+    expect(keyApi).toBeDefined();
+  });
 });
 
 describe('the api_key', () => {

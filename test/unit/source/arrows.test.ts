@@ -8,7 +8,7 @@ const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
 /** From the outermost folder to the innermost: each may use those below it in this list, and none above. */
 const ORDER =
   `cli testing passport express sandbox check web clients stores cache http attempts model
-  html.ts seal.ts options.ts deadline.ts diagnostics.ts errors.ts`.split(/\s+/);
+  html.ts latest.ts seal.ts options.ts deadline.ts diagnostics.ts errors.ts`.split(/\s+/);
 
 const FILES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
