@@ -6,7 +6,7 @@ import { parseOrThrow, redirectUrl, type SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
 import { createCredentials } from './login-api/credentials.js';
 import { createRecord, type SandboxRequest } from './record.js';
-import { createDialect, createFaults, type SandboxDialect } from './switches.js';
+import { createSwitches, type SandboxDialect } from './switches.js';
 
 /** Options of {@link createSandbox}; every one can be left out. */
 export interface SandboxOptions {
@@ -80,12 +80,11 @@ export function createContext(options: SandboxOptions) {
     for (const each of Object.values(counts)) each.clear();
   };
   const clock = createClock(options.clock ?? Date.now);
-  const dialect = createDialect(options.dialect, onChange);
-  const { faults, scopes: faultScopes } = createFaults(onChange);
-  const credentials = createCredentials(clock, dialect);
+  const switches = createSwitches(options.dialect, onChange);
+  const credentials = createCredentials(clock, switches.dialect);
   const freshSeed = () => buildSeed(options.seed, clock.now());
   return {
-    ...{ clock, dialect, faults, faultScopes, counts, credentials, answer: options.answer },
+    ...{ ...switches, clock, counts, credentials, answer: options.answer },
     data: new SandboxData({ freshSeed, clock, credentials }),
     record: createRecord(clock, options.onRequest),
     /** The names under which the console answers, besides localhost and addresses. */

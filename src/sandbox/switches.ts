@@ -195,26 +195,27 @@ function checkSwitch(name: string, { takes, expected }: Switch, value: unknown):
  * Puts switches on one object, each as a property; `undefined` and `delete` put a switch back. A misspelt switch or a
  * wrong value throws, because a test that sets a switch nobody reads would pass for the wrong reason.
  *
- * @param nameOf - The full name of a switch.
+ * @param scope - What its faults are for; `''` for the general ones.
  * @param onChange - Called when a switch is set.
  * @param methods - What the object can do besides; not among its keys.
  */
-function switchObject<Settings extends object, Methods extends object>(
-  nameOf: (key: string) => string,
-  switches: SwitchesOf<Settings>,
+function switchObject<Settings extends object>(
+  group: keyof typeof GROUPS,
+  scope: FaultScope | '',
   onChange: () => void,
-  methods: Methods,
-): Settings & Methods {
+  methods: object = {},
+): Settings {
+  const switches: Readonly<Record<string, Switch>> = GROUPS[group];
   const values = Object.create(methods);
-  for (const [key, { initial }] of Object.entries<Switch>(switches)) values[key] = initial;
+  for (const [key, { initial }] of Object.entries(switches)) values[key] = initial;
   const set = (property: string | symbol, value: unknown): true => {
     const key = String(property);
-    const name = nameOf(key);
-    if (!Object.hasOwn(switches, key)) {
+    const name = `${group}.${key}${scope && `@${scope}`}`;
+    const entry = Object.hasOwn(switches, key) ? switches[key] : undefined;
+    if (!entry) {
       const names = Object.keys(switches).join(', ');
       throw new TypeError(`${name}: there is no such switch; there are ${names}`);
     }
-    const entry: Switch = switches[key as keyof Settings];
     checkSwitch(name, entry, value);
     values[key] = value === undefined ? entry.initial : value;
     onChange();
@@ -231,29 +232,30 @@ function putBack(settings: object): void {
   for (const name of Object.keys(settings)) Reflect.deleteProperty(settings, name);
 }
 
-/** Makes the dialect of one sandbox: the specification's, with `given` switched on. */
-export const createDialect = (given: object | undefined, onChange: () => void): SandboxDialect =>
-  Object.assign(
-    switchObject((key) => `dialect.${key}`, DIALECT, onChange, {}),
-    given,
-  );
+/** The faults and the dialect of one sandbox. */
+export interface SwitchGroups {
+  readonly faults: SandboxFaults;
+  /** The faults of each scope that was asked for; the general ones are under `''`. */
+  readonly faultScopes: ReadonlyMap<string, ScopedFaults>;
+  readonly dialect: SandboxDialect;
+}
 
-/** Makes the faults of one sandbox. `scopes` has those that were asked for; the general ones are under `''`. */
-export function createFaults(onChange: () => void) {
-  const scopes = new Map<string, ScopedFaults>();
+/** Makes the switches of one sandbox: as the specification has it, with `dialect` switched on. */
+export function createSwitches(dialect: object | undefined, onChange: () => void): SwitchGroups {
+  const faultScopes = new Map<string, ScopedFaults>();
   const at = (scope: FaultScope): ScopedFaults => {
     if (!/^(key-api|login-api|\/.*)$/s.test(scope)) {
       throw new TypeError("faults.at: expected 'key-api', 'login-api' or a path");
     }
-    const nameOf = (key: string) => `faults.${key}@${scope}`;
-    const found = scopes.get(scope) ?? switchObject(nameOf, FAULTS, onChange, {});
-    scopes.set(scope, found);
+    const found = faultScopes.get(scope) ?? switchObject<ScopedFaults>('faults', scope, onChange);
+    faultScopes.set(scope, found);
     return found;
   };
-  const clear = () => [...scopes.values()].forEach(putBack);
-  const faults = switchObject((key) => `faults.${key}`, FAULTS, onChange, { at, clear });
-  scopes.set('', faults);
-  return { faults: faults as SandboxFaults, scopes };
+  const clear = () => [...faultScopes.values()].forEach(putBack);
+  const faults = switchObject<SandboxFaults>('faults', '', onChange, { at, clear });
+  faultScopes.set('', faults);
+  const initial = switchObject<SandboxDialect>('dialect', '', onChange);
+  return { faults, faultScopes, dialect: Object.assign(initial, dialect) };
 }
 
 /** The faults of one scope that are on. */
@@ -263,13 +265,6 @@ export const faultsOn = (faults: Partial<ScopedFaults>): Partial<ScopedFaults> =
       ([key, value]) => value !== FAULTS[key as keyof ScopedFaults].initial,
     ),
   );
-
-/** The faults and the dialect of one sandbox. */
-export interface SwitchGroups {
-  readonly faults: SandboxFaults;
-  readonly faultScopes: ReadonlyMap<string, ScopedFaults>;
-  readonly dialect: SandboxDialect;
-}
 
 /**
  * The value of every switch by its full name, as JSON; `null` is "not set". A fault of one scope is called as in
