@@ -245,6 +245,29 @@ describe('what could not be stored or published', () => {
     await expectNone(other);
   });
 
+  it('counts also where an earlier one about the same code is being sent at that moment', async () => {
+    const { service, shared, joinTwo, refund, expectNone, pass } = fleet();
+    const [one, other] = await joinTwo();
+    one.link.break('cut');
+    await refund(one);
+    const published = deferred();
+    vi.spyOn(one.link, 'publish').mockImplementationOnce(async (message) => {
+      await published.promise;
+      return shared.publish(message);
+    });
+    one.link.mend();
+    await settle();
+    service.says = 'positive';
+    expect(await other.validatePurchase(CODE, { fresh: true })).toEqual(purchase);
+    one.link.break('cut');
+    await refund(one);
+    published.resolve();
+    await settle();
+    one.link.mend();
+    await pass(5 * SECOND);
+    await expectNone(other);
+  });
+
   it('before a positive one keeps its order when it is sent again: the later one still counts', async () => {
     const { service, shared, joinTwo, join, refund, reconnect, expectSold, pass } = fleet();
     const [one, other] = await joinTwo();
