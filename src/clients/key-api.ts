@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { Attempt, type Attempts, attemptsOption } from '../attempts/attempts.js';
 import {
   type Answer,
@@ -27,7 +26,7 @@ import type { JsonResponse } from '../http/response.js';
 import { encode, nameOf } from '../http/transport.js';
 import { latest } from '../latest.js';
 import type { Account } from '../model/account.js';
-import { deepFreeze, type OnDrift } from '../model/fields.js';
+import { deepFreeze, isEqualJson, type OnDrift } from '../model/fields.js';
 import { type Item, type ItemList, itemId } from '../model/item.js';
 import { type Purchase, shownPurchase } from '../model/purchase.js';
 import { readPurchaseCode, requireText } from '../model/purchase-code.js';
@@ -441,7 +440,7 @@ export class KeyApi {
   #freezePurchase(purchase: Purchase): Purchase {
     const { item } = purchase;
     const sold = this.#sold.get(item.id);
-    if (sold !== undefined && isDeepStrictEqual(sold, item)) purchase.item = sold;
+    if (sold !== undefined && isEqualJson(sold, item)) purchase.item = sold;
     else this.#sold.set(item.id, item);
     return deepFreeze(purchase);
   }

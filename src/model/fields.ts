@@ -304,6 +304,23 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
+/** Whether two values from JSON are equal. Without recursion, as above, so not `isDeepStrictEqual`. */
+export function isEqualJson(one: unknown, other: unknown): boolean {
+  const open = [[one, other]];
+  for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
+    const [a, b] = pair as (Record<string, unknown> | null)[];
+    if (!a || !b || typeof a !== 'object' || typeof b !== 'object') return false;
+    const keys = Object.keys(a);
+    const isAlike = Array.isArray(a) === Array.isArray(b) && keys.length === Object.keys(b).length;
+    if (!isAlike) return false;
+    for (const key of keys) {
+      if (!Object.hasOwn(b, key)) return false;
+      if (a[key] !== b[key]) open.push([a[key], b[key]]);
+    }
+  }
+  return true;
+}
+
 const ISO =
   /^(\d{4}-\d\d-\d\d)(?:[T ]([01]\d|2[0-3])(:\d\d)(:\d\d)?(?:[.,](\d+))?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 

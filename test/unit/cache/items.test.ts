@@ -8,9 +8,10 @@ import {
   type KeyApiService,
   keyApiOn,
   settle,
+  VALIDATION,
 } from '../../support/key-api-service.js';
-import { page } from '../../support/service-in-memory.js';
-import { guess, item } from '../../support/wire.js';
+import { page, text } from '../../support/service-in-memory.js';
+import { guess, item, purchase, success } from '../../support/wire.js';
 import { alone, fleet, HOUR, MINUTE } from './support.js';
 
 // "`listItems` also answers `getItem` while fresh … `getItem` of an id that is not in a list within its `ttl` is `null`
@@ -185,5 +186,17 @@ describe('the item inside purchases', () => {
     expect(renewed).toMatchObject({ description: 'New words.' });
     expect(again).toBe(renewed);
     expect(await itemsOf(keyApi, guess(1))).toEqual([old]);
+  });
+
+  it('can have a field that is nested too deeply for the stack', async () => {
+    const { service, keyApi } = alone();
+    const odd = `${'['.repeat(1e5)}${']'.repeat(1e5)}`;
+    for (const code of [guess(1), guess(2)]) {
+      const sold = { ...purchase, purchase_code: code, item: { ...item, odd: 0 } };
+      const body = JSON.stringify(success({ data: { purchase: sold } }));
+      service.override = ({ path }) =>
+        path === VALIDATION ? text(body.replace('"odd":0', `"odd":${odd}`)) : undefined;
+      expect((await keyApi.validatePurchase(code))?.item.id).toBe(item.id);
+    }
   });
 });
