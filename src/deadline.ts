@@ -95,30 +95,29 @@ export class NoAnswer extends Error {}
  * @param milliseconds can be infinite.
  * @param undo gets a result that comes later, which nobody waits for any more.
  */
-export async function withTimeout<T>(
+export function withTimeout<T>(
   milliseconds: number,
   work: () => T | Promise<T>,
   undo?: (result: T) => unknown,
 ): Promise<T> {
-  if (milliseconds === Number.POSITIVE_INFINITY) return work();
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  const result = Promise.resolve(work());
-  const exceeded = new Promise<never>((_resolve, reject) => {
-    const fail = () => {
+  return new Promise((resolve, reject) => {
+    const result = Promise.resolve(work());
+    result.then(resolve, reject);
+    if (milliseconds === Number.POSITIVE_INFINITY) return;
+    let isOver = false;
+    const exceeded = (): void => {
       if (isOver) return;
       reject(new NoAnswer(`did not answer within ${milliseconds} ms`));
       if (undo !== undefined) result.then(undo).catch(() => {});
     };
     // As in a {@link Deadline}: an answer that has arrived in time is read first.
-    timer = setTimeout(setImmediate, milliseconds, fail);
+    const timer = setTimeout(setImmediate, milliseconds, exceeded);
+    const end = (): void => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+    result.then(end, end);
   });
-  try {
-    return await Promise.race([result, exceeded]);
-  } finally {
-    isOver = true;
-    clearTimeout(timer);
-  }
 }
 
 /** Waits, and keeps the process alive: a caller is waiting too. */

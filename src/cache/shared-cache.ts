@@ -93,7 +93,11 @@ export class GuardedSharedCache {
     undo?: (result: T) => unknown,
   ): Promise<T | undefined> {
     if (this.isResting) return undefined;
-    return withTimeout(this.deadline, () => run(this.store), undo).catch(() => undefined);
+    try {
+      return await withTimeout(this.deadline, () => run(this.store), undo);
+    } catch {
+      return undefined;
+    }
   }
 }
 

@@ -86,6 +86,15 @@ interface SealedContent extends Content {
   readonly at: number;
 }
 
+/** A row as it was read. */
+interface Row {
+  readonly now: number;
+  readonly lag: number;
+  readonly order: number;
+  /** Absent where there is none, or it was not written by this fleet. */
+  readonly content: SealedContent | undefined;
+}
+
 /** What is published. */
 interface Message {
   readonly subject: string;
@@ -172,8 +181,11 @@ export class SharedTier {
     const { epoch } = this;
     const isAllKnown = this.#allReadIn === epoch || (await this.#readAll(seal));
     const row = isAllKnown ? await this.#readRow(seal, subject) : undefined;
-    if (row === undefined) return undefined;
-    const { now, lag, order, content } = row;
+    return row && this.#found(subject, epoch, row);
+  }
+
+  /** What counts of a row. */
+  #found(subject: string, epoch: number, { now, lag, order, content }: Row): Found {
     const { orders } = this.options;
     // It can be a positive answer from before the negative one that was not sent yet.
     if (this.#isUnsent(subject) || this.#isUnsent(ALL)) {
@@ -182,13 +194,13 @@ export class SharedTier {
     if (content === undefined || orders.isInvalid(ALL, order)) {
       return { epoch, now, lag, hadPositive: false };
     }
-    const isNegative = content.value === null;
-    const hadPositive = !isNegative || content.isTombstone === true;
-    const found = { epoch, now, lag, hadPositive };
+    const { value, spelling, isTombstone } = content;
+    const hadPositive = value !== null || isTombstone === true;
     const age = (now - content.at) / 1000;
     // A negative answer is read at any age, and a positive one not against a later negative one.
-    const isUsable = isNegative || (age >= 0 && !orders.isInvalid(subject, order));
-    return isUsable ? { ...found, answer: { ...content, order, age: Math.max(age, 0) } } : found;
+    const isUsable = value === null || (age >= 0 && !orders.isInvalid(subject, order));
+    const answer = { value, spelling, order, age: Math.max(age, 0) };
+    return { epoch, now, lag, hadPositive, ...(isUsable && { answer }) };
   }
 
   /** Shares an answer that opens no door: by its ttl alone. */
@@ -304,8 +316,8 @@ export class SharedTier {
     return true;
   }
 
-  /** A row and the time. Its content is absent where there is none, or it was not written by this fleet. */
-  async #readRow(seal: Seal | undefined, subject: string) {
+  /** A row and the time. */
+  async #readRow(seal: Seal | undefined, subject: string): Promise<Row | undefined> {
     if (seal === undefined) return undefined;
     const name = seal.name(subject);
     const sentAt = performance.now();

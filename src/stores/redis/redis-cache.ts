@@ -87,16 +87,7 @@ export class RedisCache implements SharedCache {
   }
 
   async read(key: string): Promise<SharedRow> {
-    const reply = await this.#redis.run('read', READ, this.#row(key));
-    const [row, [seconds, micros]] = reply as [unknown, [unknown, unknown]];
-    const [prefix = '', digits] = /^(\d{1,16}):/.exec(String(row)) ?? [];
-    const order = Number(digits);
-    const isOurs = Number.isSafeInteger(order);
-    return {
-      value: isOurs ? String(row).slice(prefix.length) : undefined,
-      order: isOurs ? order : 0,
-      now: Number(seconds) * 1e6 + Number(micros),
-    };
+    return rowOf(await this.#redis.run('read', READ, this.#row(key)));
   }
 
   /** Stores a value for `ttl` milliseconds, unless the same or a later order is there. */
@@ -177,4 +168,15 @@ export class RedisCache implements SharedCache {
   #row(key: string): string {
     return `${this.#redis.prefix}row:${key}`;
   }
+}
+
+/** What {@link READ} replies with. A client can be set to reply with numbers as text. */
+function rowOf(reply: unknown): SharedRow {
+  const [row, [seconds, micros]] = reply as [unknown, [unknown, unknown]];
+  const now = Number(seconds) * 1e6 + Number(micros);
+  const text = String(row);
+  const digits = /^\d{1,16}(?=:)/.exec(text)?.[0];
+  const order = Number(digits);
+  if (digits === undefined || !Number.isSafeInteger(order)) return { order: 0, now };
+  return { value: text.slice(digits.length + 1), order, now };
 }

@@ -1,5 +1,6 @@
 import type { SharedCache } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { cachedPurchase, settle } from '../../support/key-api-service.js';
@@ -218,4 +219,16 @@ it('an api_key that takes long is waited for 100 ms, and is used once it is know
   expect(shared.calls).toEqual([]);
   await pass(100);
   await during(one.invalidate(OTHER));
+});
+
+it('an api_key that comes after close() subscribes to nothing', async () => {
+  const { shared, join } = fleet();
+  const key = deferred<string>();
+  const one = join({}, { apiKey: () => key.promise });
+  const found = rejection(one.validatePurchase(CODE));
+  await settle();
+  await one.close();
+  key.resolve(KEY);
+  expect((await found).code).toBe('service_unavailable');
+  expect([shared.calls, shared.listeners]).toEqual([[], 0]);
 });

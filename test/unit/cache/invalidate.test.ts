@@ -87,6 +87,16 @@ describe.each(WHAT)('invalidate: %s', (_name, code) => {
     },
   );
 
+  it('from before the shared cache has answered for the first time holds here until it is sent', async () => {
+    const { join, joinTwo, expectNone, during } = fleet();
+    await joinTwo();
+    const late = join();
+    late.link.break('frozen');
+    await expectError(during(late.invalidate(code)), 'store_unavailable');
+    late.link.mend();
+    await expectNone(late);
+  });
+
   it('makes in-flight lookups ask again, in every process', async () => {
     for (const by of [0, 1] as const) {
       const { service, join } = fleet();
@@ -145,6 +155,21 @@ it('invalidate of everything is about answers of every kind', async () => {
   for (const [, ask] of KINDS) await ask(two);
   // The list answers for its items.
   expect(service.asked('all')).toBe(before + KINDS.length - 1);
+});
+
+it('invalidate of everything costs the others one read more, once after each connection', async () => {
+  const { shared, join, joinAndAsk, reconnect } = fleet();
+  await (await joinAndAsk()).validatePurchase(OTHER);
+  const one = join();
+  const readsFor = async (code: string): Promise<number> => {
+    shared.calls.length = 0;
+    await one.validatePurchase(code);
+    return shared.calls.filter((call) => call === 'read').length;
+  };
+  for (let n = 0; n < 2; n++) {
+    expect([await readsFor(CODE), await readsFor(OTHER)]).toEqual([2, 1]);
+    reconnect();
+  }
 });
 
 it('invalidate of one code is about all its spellings, and about no other code, however that reads', async () => {
