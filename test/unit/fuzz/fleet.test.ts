@@ -139,8 +139,7 @@ class Fleet {
       fetch: new ServiceInMemory((request) =>
         this.reply(this.processes[n] as Process, request.parameter('purchase_code')),
       ).fetch,
-      // Large caches and counts take half of the time to make.
-      ...{ cache: { shared: link, max: 20, maxInvalid: 20 }, guessLimit: false },
+      cache: { shared: link },
     });
     return { link, keyApi };
   }
