@@ -177,6 +177,7 @@ function rowOf(reply: unknown): SharedRow {
   const text = String(row);
   const digits = /^\d{1,16}(?=:)/.exec(text)?.[0];
   const order = Number(digits);
-  if (digits === undefined || !Number.isSafeInteger(order)) return { order: 0, now };
+  if (digits === undefined || !Number.isSafeInteger(order))
+    return { value: undefined, order: 0, now };
   return { value: text.slice(digits.length + 1), order, now };
 }

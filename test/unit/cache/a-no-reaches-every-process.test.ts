@@ -1,8 +1,17 @@
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
-import { CODE, item, purchase } from '../../support/wire.js';
-import { FAULTS, type Fault, fleet, HOUR, MINUTE, moveTimeByHand, SECOND } from './support.js';
+import { CODE, item, KEY, purchase } from '../../support/wire.js';
+import {
+  FAULTS,
+  type Fault,
+  fleet,
+  HOUR,
+  MINUTE,
+  moveTimeByHand,
+  OTHER,
+  SECOND,
+} from './support.js';
 
 // "A process that has heard a real no serves no yes that was asked for before it … every connected process, and every
 // lookup that reads the shared cache, then refuses too … under any one fault at a time" (contract, section 2).
@@ -283,6 +292,33 @@ describe('what could not be stored or published', () => {
     expect(shared.calls).toHaveLength(length);
     service.says = 'outage';
     await expectSold(one, other, join());
+  });
+
+  it('before a positive one does not hide that one, while it cannot be sent again', async () => {
+    const { service, shared, joinTwo, refund, reconnect, expectSold, pass } = fleet();
+    const [one, other] = await joinTwo();
+    await refund(one);
+    await pass(SECOND);
+    service.says = 'positive';
+    await other.validatePurchase(CODE, { fresh: true });
+    shared.broken.add('write');
+    reconnect();
+    await pass(FORGOTTEN);
+    service.says = 'outage';
+    await expectSold(one);
+  });
+
+  it('asks the app for its api_key once each time, however much it is', async () => {
+    const { shared, join, refund, pass } = fleet();
+    const apiKey = vi.fn(() => KEY);
+    const one = join({}, { apiKey });
+    for (const code of [CODE, OTHER]) await one.validatePurchase(code);
+    shared.broken.add('read');
+    await refund(one);
+    await one.validatePurchase(OTHER, { fresh: true });
+    apiKey.mockClear();
+    await pass(2 * SECOND);
+    expect(apiKey).toHaveBeenCalledTimes(1);
   });
 
   it('is sent again to a server that takes over with an older row', async () => {

@@ -1,5 +1,5 @@
 import type { SharedCache } from 'marketgate';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
@@ -144,6 +144,36 @@ describe('invalidate after a server with an earlier clock has taken over', () =>
     await given.pass(SECOND);
     await given.expectRefused(two);
   });
+});
+
+it('invalidate of one code after one of everything counts also by the clock of a server that took over', async () => {
+  const { shared, server, join, joinAndAsk, reconnect, during, pass, expectRefused } = fleet();
+  const one = join();
+  await during(one.invalidate());
+  await pass(10 * SECOND);
+  const two = await joinAndAsk();
+  server.skew = -HOUR;
+  reconnect();
+  await two.validatePurchase(CODE);
+  // The row of everything is still there.
+  shared.rows.delete([...shared.rows.keys()].at(-1) as string);
+  const three = join();
+  await during(three.invalidate(CODE));
+  await expectRefused(two);
+});
+
+it('invalidate of one code is sent again where another process shares a later answer meanwhile', async () => {
+  const { shared, joinTwo, joinAndAsk, during, pass, expectNone } = fleet();
+  const [one, two] = await joinTwo();
+  const three = await joinAndAsk();
+  vi.spyOn(one.link, 'write').mockImplementationOnce(async (...given) => {
+    await pass(1);
+    await two.validatePurchase(CODE, { fresh: true });
+    return shared.write(...given);
+  });
+  await expectError(during(one.invalidate(CODE)), 'store_unavailable');
+  await pass(5 * SECOND);
+  await expectNone(three);
 });
 
 it('invalidate of everything is about answers of every kind', async () => {
