@@ -46,7 +46,9 @@ runShop(async (parts) => {
     }
     return parts.userOf(req);
   };
-  const authenticate = passport.authenticate('marketplace', { session });
+  // An iron-session answers with promises only, so not even an attempt can be in it: those are in a cookie.
+  const authenticate =
+    kind === 'iron' ? parts.authenticate : passport.authenticate('marketplace', { session });
   const shop = await inExpress(express, ...before)({ ...parts, userOf, authenticate });
   return {
     ...shop,

@@ -44,16 +44,21 @@ export async function runShopOf(lib, serve, redis) {
   console.log('works');
 }
 
+/** What one process of a shop counts and keeps, alone or in Redis with the others. */
+function sharing(lib, redis) {
+  if (!redis) return { guessLimit: { limit: LIMIT } };
+  const { subscriber: _subscriber, ...store } = redis;
+  const guessLimit = new lib.RedisGuessLimit({ ...store, limit: LIMIT });
+  return { guessLimit, cache: { shared: new lib.RedisCache(redis) } };
+}
+
 /** What a shop is made of. */
 export function partsOf(lib, { baseUrl, authUrl, apiKey, appId, appSecret }, redis) {
   const options = { retries: 0, ...(MARKETGATE_FETCH && { fetch: globalThis.fetch }) };
-  const cache = redis && { shared: new lib.RedisCache(redis) };
-  const keyApi = new lib.KeyApi({ baseUrl, apiKey, ...options, ...(cache && { cache }) });
   const loginApi = new lib.LoginApi({ authUrl, appId, appSecret, ...options });
+  const keyApi = new lib.KeyApi({ baseUrl, apiKey, ...options, ...sharing(lib, redis) });
   const { subscriber: _subscriber, ...store } = redis ?? {};
   const tokenStore = redis ? new lib.RedisTokenStore(store) : new lib.MemoryTokenStore();
-  const limit = { limit: LIMIT };
-  const guessLimit = redis ? new lib.RedisGuessLimit({ ...store, ...limit }) : limit;
   const loginAttempts = { cookieSecret: SECRET };
   const strategy = (more) =>
     new lib.MarketplaceStrategy({ loginApi, tokenStore, ...more }, ({ profile }) => ({
@@ -62,7 +67,7 @@ export function partsOf(lib, { baseUrl, authUrl, apiKey, appId, appSecret }, red
   const passport = new lib.Passport();
   passport.use(strategy({ loginAttempts }));
   return {
-    guard: lib.requirePurchase(keyApi, { item: 1042, guessLimit }),
+    guard: lib.requirePurchase(keyApi, { item: 1042 }),
     itemOf: (req) => ({ item: lib.purchaseOf(req).item.id }),
     /** For `/broken`: a mistake in the app's own function. */
     broken: lib.requirePurchase(keyApi, {
@@ -165,13 +170,10 @@ async function guardWorks(ask, sandbox, { path = '/download', limit = LIMIT, wit
 
 /** Another process finds the answer and the failed attempts in Redis. */
 async function isShared(lib, sandbox, { baseUrl, apiKey }, redis) {
-  const shared = new lib.RedisCache(redis);
-  const keyApi = new lib.KeyApi({ baseUrl, apiKey, cache: { shared } });
+  const keyApi = new lib.KeyApi({ baseUrl, apiKey, ...sharing(lib, redis) });
   const asked = sandbox.requests.length;
-  const { subscriber: _subscriber, ...store } = redis;
-  const guessLimit = new lib.RedisGuessLimit({ ...store, limit: LIMIT });
   const decide = async (code, client) => {
-    const { verdict, error } = await lib.checkPurchase(keyApi, code, { guessLimit, client });
+    const { verdict, error } = await lib.checkPurchase(keyApi, code, { client });
     return error?.code ?? verdict;
   };
   assert.equal(await decide(codeOf(sandbox, 'supported'), '127.0.0.4'), 'valid');
