@@ -38,18 +38,17 @@ runShop(async (parts) => {
   own.get('/login-with-session', passport.initialize(), passport.authenticate('marketplace'));
   own.get('/me', (req, res) => res.json(session ? req.user : req.session.user));
   const before = [await middleware[kind](), ...(session ? [passport.session()] : []), own];
-  const userOf = (req) => {
-    if (!session) {
-      req.session.user = { id: req.user.id };
-      // iron-session writes its cookie here, before the response.
-      req.session.save?.();
-    }
-    return parts.userOf(req);
+  // What an app does that keeps the login itself; iron-session writes its cookie in `save`.
+  const keep = async (req, _res, next) => {
+    req.session.user = { id: req.user.id };
+    await req.session.save?.();
+    next();
   };
   // An iron-session answers with promises only, so not even an attempt can be in it: those are in a cookie.
-  const authenticate =
+  const login =
     kind === 'iron' ? parts.authenticate : passport.authenticate('marketplace', { session });
-  const shop = await inExpress(express, ...before)({ ...parts, userOf, authenticate });
+  const authenticate = session ? login : [login, keep];
+  const shop = await inExpress(express, ...before)({ ...parts, authenticate });
   return {
     ...shop,
     async check({ ask }) {
