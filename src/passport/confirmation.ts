@@ -2,13 +2,7 @@ import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { html, PAGE_POLICY, page, trusted } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
-import {
-  isRandomId,
-  type LoginState,
-  type PendingLogin,
-  randomId,
-  shortHash,
-} from './login-state.js';
+import { isRandomId, type LoginState, type PendingLogin, shortHash } from './login-state.js';
 import type { MarketplaceProfile } from './verify.js';
 
 /**
@@ -117,7 +111,7 @@ export function readConfirmation(query: Record<string, unknown>): Confirmed | un
 export const confirmationQuery = (id: string): string => `?${PARAMETER}=${id}`;
 
 /** The most bytes of a name that are kept. An account can have a name of any length. */
-const MAX_NAME = 64;
+const MAX_NAME = 56;
 
 /** Only whole letters: `read` counts those that fit. */
 const shortName = (name: string): string =>
@@ -125,14 +119,13 @@ const shortName = (name: string): string =>
 
 export const pendingLogin = (
   token: AccessToken,
-  { id, displayName = id, username = id }: MarketplaceProfile,
-  more: Pick<PendingLogin, 'at' | 'who' | 'to'>,
+  { id: account, displayName = account, username = account }: MarketplaceProfile,
+  more: Pick<PendingLogin, 'id' | 'at' | 'key' | 'who' | 'to'>,
 ): PendingLogin => ({
-  id: randomId(),
   token,
   name: shortName(displayName),
   username: shortName(username),
-  account: shortHash(id),
+  account: shortHash(account),
   ...more,
 });
 

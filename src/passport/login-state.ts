@@ -36,9 +36,11 @@ export interface LoginAttempt {
 
 /** A login that waits for the visitor's "Continue". */
 export interface PendingLogin {
-  /** Random; known only to this browser and its page. */
+  /** Of its attempt: only this browser and its page know it, and the service where it echoes `state`. */
   readonly id: string;
   readonly at: number;
+  /** The {@link shortKey} of its auth_key, for a callback that comes again. */
+  readonly key: string;
   readonly token: AccessToken;
   /** What the page shows: the display name, and the unique user name. */
   readonly name: string;
@@ -52,7 +54,7 @@ export interface PendingLogin {
 
 /** A login that has ended. */
 export interface EndedLogin {
-  /** Of its attempt, or of what waited for "Continue". */
+  /** Of its attempt. */
   readonly id: string;
   readonly at: number;
   /** Absent for one that failed. */
@@ -83,26 +85,27 @@ export const randomId = (): string => randomBytes(16).toString('base64url');
 /** Whether a text has the form of {@link randomId}. */
 export const isRandomId = (text: string): boolean => /^[\w-]{22}$/.test(text);
 
-/** Of the hash of an auth_key. A false match only refuses a login, in a marked browser, once in millions. */
+/** A false match refuses a login in a marked browser, or leads to a page that asks, once in millions. */
 const HASH_LENGTH = 5;
 /** With more auth_keys than a mark remembers, the visitor is asked all the same. The bound keeps the cookie small. */
 const MAX_EARLY_KEYS = 30;
 /** The shortest time between two renewals, in milliseconds: a loop of callbacks must not undo what other requests save. */
 const MARK_RENEWAL = 60_000;
 
-const earlyKey = (authKey: string): string =>
+/** The hash of an auth_key, to know it again in the same browser. */
+export const shortKey = (authKey: string): string =>
   hash('sha256', authKey, 'base64url').slice(0, HASH_LENGTH);
 
 /** Whether the auth_key came to this browser before, without an attempt. */
 export const isEarly = ({ mark }: LoginState, authKey: string): boolean =>
-  mark?.keys.includes(earlyKey(authKey)) === true;
+  mark?.keys.includes(shortKey(authKey)) === true;
 
 /** The mark after a callback without an attempt; the same one if nothing has to be saved. */
 export function markFor(state: LoginState, authKey: string, now: number): LoginState['mark'] {
   const { mark } = state;
   const keys = mark?.keys ?? '';
   const isFull = keys.length >= MAX_EARLY_KEYS * HASH_LENGTH;
-  if (!isFull && !isEarly(state, authKey)) return { at: now, keys: keys + earlyKey(authKey) };
+  if (!isFull && !isEarly(state, authKey)) return { at: now, keys: keys + shortKey(authKey) };
   return mark && now - mark.at < MARK_RENEWAL ? mark : { at: now, keys };
 }
 

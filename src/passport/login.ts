@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { StrategyCreatedStatic } from 'passport';
 import { clientKey } from '../attempts/client-key.js';
 import { wait } from '../deadline.js';
-import { asError } from '../errors.js';
+import { asError, isMarketgateError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
 import { isFreshLogin, markFreshLogin, markLoginRequest } from '../web/login-request.js';
 import { isPrefetch, isScripted, pathnameOf, queryOf, withoutQuery } from '../web/request.js';
@@ -44,9 +44,11 @@ import {
   type LoginAttempt,
   type LoginState,
   markFor,
+  type PendingLogin,
   randomId,
   readState,
   shortHash,
+  shortKey,
   whyNoAttempt,
 } from './login-state.js';
 import { browserOf, type LoginEnd, type Outcome, type RunningLogin } from './running-logins.js';
@@ -303,6 +305,12 @@ export class Login {
   async #callback(authKey: string): Promise<Outcome> {
     const { claims, clock, askWhen } = this.#setup;
     const state = this.#state;
+    if (state.pending?.key === shortKey(authKey)) {
+      // It comes again, and the login waits for an answer.
+      const { id, who } = state.pending;
+      if (who === this.#who && !claims.has(answerTo(id)))
+        return ['redirect', confirmationQuery(id)];
+    }
     const isStarted = this.#inherited !== undefined || state.attempts.length > 0;
     if (claims.has(authKey)) return this.#endUsed(isStarted);
     if (!isStarted) {
@@ -311,9 +319,12 @@ export class Login {
     }
     if (this.#attempts().length === 0 || isEarly(state, authKey)) return this.#endWithoutLogin();
 
-    const token = await this.#exchange(authKey);
-    if (token === 'used') return (await this.#endElsewhere()) ?? this.#endUsed(isStarted);
-    if (token === undefined) return (await this.#endElsewhere()) ?? this.#endWithoutLogin();
+    let token: AccessToken;
+    try {
+      token = await this.#exchange(authKey);
+    } catch (error) {
+      return this.#endRefused(error);
+    }
     const attempt = this.#attempt as LoginAttempt;
     const profile = await this.#profileOf(token);
     const who = this.#who;
@@ -323,8 +334,10 @@ export class Login {
     if (!mustAsk(askWhen, this.#req, begun, known)) {
       return this.#complete(token, profile, attempt);
     }
-    const pending = pendingLogin(token, profile, { at: clock(), who, to: attempt.to });
-    const attempts = this.#state.attempts.filter(({ id }) => id !== attempt.id);
+    const { id, to } = attempt;
+    const key = shortKey(authKey);
+    const pending = pendingLogin(token, profile, { id, at: clock(), key, who, to });
+    const attempts = this.#state.attempts.filter((it) => it.id !== id);
     await this.#save({ pending, attempts });
     return ['redirect', confirmationQuery(pending.id)];
   }
@@ -337,11 +350,8 @@ export class Login {
     return attempts.filter(({ id }) => id === echoed);
   }
 
-  /**
-   * Trades the auth_key and an attempt for a token. Gives 'used' for a key that another request has used, and `undefined`
-   * when other callbacks have taken all attempts.
-   */
-  async #exchange(authKey: string): Promise<AccessToken | 'used' | undefined> {
+  /** Trades the auth_key and an attempt for a token. @throws USED and NO_ATTEMPT, or what the service says. */
+  async #exchange(authKey: string): Promise<AccessToken> {
     const { claims, clientOf, loginApi } = this.#setup;
     // Both only once the guess limit allows it: over it, nothing is used up, and nothing is stored.
     const take = async (): Promise<void> => {
@@ -350,20 +360,29 @@ export class Login {
       this.#attempt = await this.#takeAttempt();
       if (this.#attempt === undefined) throw NO_ATTEMPT;
     };
-    try {
-      const visitor = clientOf(this.#req);
-      // Another site's page can begin logins and open callbacks. The visitor's address must not pay for them.
-      const isForeign = this.#attempts().every(({ foreign }) => foreign);
-      const client = isForeign && visitor ? `elsewhere ${clientKey(String(visitor))}` : visitor;
-      const token = await loginApi.exchange(authKey, { client, beforeSend: take });
-      // An app can have given an object of its own, which takes no such option.
-      if (this.#attempt === undefined) await take();
-      return token;
-    } catch (error) {
-      if (error === USED) return 'used';
-      if (error === NO_ATTEMPT) return undefined;
-      return throwAsFailure(error);
+    const visitor = clientOf(this.#req);
+    // Another site's page can begin logins and open callbacks. The visitor's address must not pay for them.
+    const isForeign = this.#attempts().every(({ foreign }) => foreign);
+    const client = isForeign && visitor ? `elsewhere ${clientKey(String(visitor))}` : visitor;
+    const token = await loginApi.exchange(authKey, { client, beforeSend: take });
+    // An app can have given an object of its own, which takes no such option.
+    if (this.#attempt === undefined) await take();
+    return token;
+  }
+
+  /** Ends a callback whose auth_key or attempt another request has used, or whose auth_key the service refuses. */
+  async #endRefused(error: unknown): Promise<Outcome> {
+    const isUsed = error === USED || error === NO_ATTEMPT;
+    // Without a token store that claims, only the service knows that another process has exchanged the key.
+    const isRejected = isMarketgateError(error) && error.code === 'auth_key_rejected';
+    if (isUsed || (isRejected && this.#attempt !== undefined)) {
+      const { id } = this.#attempt ?? this.#state.attempts.at(-1) ?? {};
+      const elsewhere = await this.#endElsewhere(id, isUsed);
+      if (elsewhere !== undefined) return elsewhere;
     }
+    if (error === USED) return this.#endUsed(true);
+    if (error === NO_ATTEMPT) return this.#endWithoutLogin();
+    return throwAsFailure(error);
   }
 
   /** Takes an attempt, for a single use: the newest, because visitors mostly finish the login they began last. */
@@ -402,10 +421,10 @@ export class Login {
   }
 
   /** The login that waits for the answer. @throws Failure where somebody else is logged in by now. */
-  #pending(id: string) {
+  #pending(id: string): PendingLogin | undefined {
     const { pending } = this.#state;
     // An old cookie can still have one that has been answered.
-    if (pending?.id !== id || this.#setup.claims.has(id)) return undefined;
+    if (pending?.id !== id || this.#setup.claims.has(answerTo(id))) return undefined;
     if (pending.who === this.#who) return pending;
     const message = 'somebody else has logged in, or out, since this login began';
     throw new Failure('login_failed', `${message}; log in again`, {
@@ -431,11 +450,12 @@ export class Login {
           'the service says that the access_token belongs to another account than the one that the page has named';
         throw new Failure('login_failed', `${message}; log in again`);
       }
-      if (!(await claims.claim(id))) return (await this.#endElsewhere()) ?? this.#endWithoutLogin();
+      const isFirst = await claims.claim(answerTo(id));
+      if (!isFirst) return (await this.#endElsewhere(id, true)) ?? this.#endWithoutLogin(id);
       return this.#complete(pending.token, profile, pending);
     }
     await this.#save({ pending: undefined });
-    await claims.claim(id);
+    await claims.claim(answerTo(id));
     const detail = 'You chose not to continue, so nobody was logged in.';
     throw new Failure('login_failed', detail, { detail });
   }
@@ -456,8 +476,8 @@ export class Login {
     // A stranger's callback link could otherwise use another tab's attempt to switch the account. Claimed as well, for
     // an old cookie that still has them.
     const { attempts, pending } = this.#state;
-    const open = [...attempts, ...(pending ? [pending] : [])];
-    await Promise.all(open.map((it) => claims.claim(it.id).catch(() => false)));
+    const open = [...attempts.map((it) => it.id), ...(pending ? [answerTo(pending.id)] : [])];
+    await Promise.all(open.map((it) => claims.claim(it).catch(() => false)));
     this.#account = profile.id;
     // `passport.authorize` leaves the user who is logged in.
     const whoThen = this.#options.assignProperty ? this.#who : shortHash(identityOf(user));
@@ -600,28 +620,37 @@ export class Login {
 
   /**
    * Waits for a login that another process runs, with the auth_key or the attempt of this one. The session shows how that
-   * ends: it is gone, or has a login that waits for "Continue".
+   * ends: it is gone, or has a login that waits for "Continue". The cookies of this request show nothing: the browser looks
+   * again with those of the other response.
+   *
+   * @param id - Of that login, as far as it is known.
+   * @param isUsed - Whether there is such a login for certain. Otherwise, only a session that shows it counts.
    */
-  async #endElsewhere(): Promise<Outcome | undefined> {
+  async #endElsewhere(id: string | undefined, isUsed: boolean): Promise<Outcome | undefined> {
     const { storage } = this.#setup;
-    const { pending, attempts } = this.#state;
-    const id = (this.#attempt ?? attempts.at(-1) ?? pending)?.id;
-    for (let waited = 0; waited < ELSEWHERE; waited += LOOK) {
-      await wait(LOOK);
+    const { pending } = this.#state;
+    for (let waited = 0; ; waited += LOOK) {
       const isThere = await storage.refresh(this.#req);
-      if (isThere === undefined) return undefined;
-      if (!isThere) return this.#lookAgain(id);
-      this.#readState();
-      const now = this.#state;
-      if (now.pending && now.pending.id !== pending?.id) {
-        return ['redirect', confirmationQuery(now.pending.id)];
+      if (isThere === undefined && !isUsed) return undefined;
+      if (!isThere) {
+        // The other response has to be the first.
+        await wait(isThere === undefined ? ELSEWHERE : LOOK);
+        return this.#lookAgain(id);
       }
-      const isRunning = now.attempts.some((it) => it.id === id) || now.pending?.id === id;
-      if (!isRunning && now.last?.id !== id) return undefined;
+      this.#readState();
+      const { pending: asked, attempts: open, last } = this.#state;
+      if (asked && asked.id !== pending?.id) return ['redirect', confirmationQuery(asked.id)];
+      const hasSucceeded = last?.ok && last.id === id;
+      const isRunning = open.some((it) => it.id === id) || asked?.id === id;
+      if (!isRunning && !hasSucceeded) return undefined;
+      if (waited >= ELSEWHERE) return hasSucceeded ? this.#lookAgain(id) : undefined;
+      await wait(LOOK);
     }
-    return this.#state.last?.ok && this.#state.last.id === id ? this.#lookAgain(id) : undefined;
   }
 }
+
+/** What is claimed for the visitor's answer: the attempt itself is claimed at the exchange. */
+const answerTo = (id: string): string => `answer ${id}`;
 
 /**
  * Whether the redirect URL has a query: the service appends "?auth_key=…" even then. A link with such text is the app's

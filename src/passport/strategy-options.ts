@@ -24,7 +24,11 @@ declare module 'passport' {
   }
 }
 
-/** Options of `passport.authenticate('marketplace', …)`: passport's options and `returnTo`. */
+/**
+ * Options of `passport.authenticate('marketplace', …)`: passport's options and `returnTo`. `successReturnToOrRedirect` knows
+ * the page that `requireLogin` has saved only where passport has a session; without one it leads to its own value, so
+ * redirect to `returnTo(req)` in a handler instead.
+ */
 export type MarketplaceAuthenticateOptions = AuthenticateOptions;
 
 /** The option `confirm` with your own page. */

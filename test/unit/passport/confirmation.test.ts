@@ -165,7 +165,25 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       const putCopyBack = here.keepCopy();
       expect(await there.answer(id)).toEqual(success);
       putCopyBack();
-      expect(await here.answer(id)).toEqual(refused);
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const again = here.answer(id);
+      await vi.advanceTimersByTimeAsync(2000);
+      const looked = await here.visit({ marketgate: confirmationOf(await again) });
+      expect(looked.outcome).toEqual(refused);
+    });
+
+    it('comes again where its auth_key comes again, in any process, and for nobody else', async () => {
+      const here = open();
+      const { browser, session } = here;
+      const there = open({ browser, session });
+      const id = await here.upToThePage();
+      for (const { comeBack } of [here, there]) {
+        expect(confirmationOf((await comeBack('k1')).outcome)).toBe(id);
+        expect((await comeBack('k2')).outcome).toEqual(refused);
+      }
+      expect((await open().comeBack('k1')).outcome).toEqual(refused);
+      expect(await there.answer(id)).toEqual(success);
+      expect(here.exchanged).toEqual(['k1']);
     });
 
     it.each(['cross-site', 'same-site'])(
@@ -253,8 +271,8 @@ it.each<[string, object, string, string]>([
   [
     'with a long name, of which no letter is cut in two,',
     { ...nameless, user_name: `x${'\u{1f980}'.repeat(120)}` },
-    `x${'\u{1f980}'.repeat(15)}`,
-    `x${'\u{1f980}'.repeat(15)}`,
+    `x${'\u{1f980}'.repeat(13)}`,
+    `x${'\u{1f980}'.repeat(13)}`,
   ],
 ])('the page of a user %s shows what there is', async (_name, given, name, username) => {
   const getUser = async () => ({ ...userInfo, ...given });

@@ -170,3 +170,22 @@ it.each(expressVersions)(
     expect((await browser.open(callback)).text).toBe('home');
   },
 );
+
+it.each(expressVersions)(
+  'successReturnToOrRedirect on %s without a session leads where it says, because passport reads the page there',
+  async (_version, express) => {
+    const { loginApi, serve } = await openShop();
+    const passport = new Passport();
+    const loginAttempts = { cookieSecret: longSecret() };
+    const verify = ({ profile }: { profile: { id: string } }) => ({ id: profile.id });
+    passport.use(new MarketplaceStrategy({ loginApi, loginAttempts }, verify));
+    const app = express();
+    const options = { session: false, successReturnToOrRedirect: '/home' };
+    app.get(['/login', '/callback'], passport.authenticate('marketplace', options));
+    app.get('/account', requireLogin());
+    app.get('/home', (_req, res) => void res.send('home'));
+    app.use(errorHandler({ loginPath: '/login', log: false }));
+    const origin = await serve(app);
+    expect((await new Browser().logIn(`${origin}/account?tab=2`)).text).toBe('home');
+  },
+);

@@ -13,6 +13,7 @@ import { everythingOf } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { type Answerer, json, page, ServiceInMemory } from '../../support/service-in-memory.js';
 import {
+  confirmationOf,
   cookieBrowser,
   failing,
   fakeLoginApi,
@@ -88,14 +89,19 @@ describe('a callback', () => {
   it.each([1, 2])(
     'that comes twice at once with one attempt and two auth_keys exchanges one, in %d processes',
     async (processes) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       const options = { tokenStore: tokenStoreAtZero() };
       const one = openLogin(options);
       const logins = [one, processes === 1 ? one : openLogin(options)];
       await one.start();
       const { session } = one;
       const visits = logins.map((it, i) => it.comeBack(`k${i}`, { session: { ...session } }));
-      const outcomes = (await Promise.all(visits)).map(({ outcome }) => outcome);
-      expect(outcomes).toEqual([success, NOT_STARTED]);
+      await vi.advanceTimersByTimeAsync(2000);
+      const [first, second] = await Promise.all(visits);
+      expect(first?.outcome).toEqual(success);
+      // It looks whether it is logged in.
+      const id = confirmationOf(second?.outcome);
+      expect((await one.visit({ marketgate: id }, { session })).outcome).toEqual(NOT_STARTED);
       expect(new Set(logins.flatMap(({ exchanged }) => exchanged))).toEqual(new Set(['k0']));
     },
   );
@@ -156,18 +162,33 @@ describe('a used auth_key', () => {
   }
 
   it.each([
-    ['passed on for a logged-in user', 'here', { user }, ['pass']],
-    ['passed on for a logged-in user', 'in another process', { user }, ['pass']],
-    ['refused for a visitor', 'here', {}, ALREADY_USED],
-    ['refused for a visitor', 'in another process', {}, ALREADY_USED],
-  ])('is %s, used %s, and leaves the login of another tab alone', async (...row) => {
-    const [, where, more, expected] = row;
-    const { start, comeBack, exchangedLater } = await used(where !== 'here');
+    ['passed on for a logged-in user', { user }, ['pass']],
+    ['refused for a visitor', {}, ALREADY_USED],
+  ])('is %s, and leaves the login of another tab alone', async (_name, more, expected) => {
+    const { start, comeBack, exchangedLater } = await used(false);
     await start({ returnTo: '/second' }, more);
     for (let i = 0; i < 2; i++) expect((await comeBack('k1', more)).recorded).toEqual([expected]);
     expect(await comeBack('k2', more)).toMatchObject({ outcome: success, to: '/second' });
     expect(exchangedLater()).toEqual(['k2']);
   });
+
+  it.each([
+    ['passed on for a logged-in user', { user }, ['pass']],
+    ['refused for a visitor', {}, NOT_STARTED],
+  ])(
+    'in another process is %s, who has looked again, and leaves the login of another tab alone',
+    async (_name, more, expected) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const { start, comeBack, visit, exchangedLater } = await used(true);
+      await start({ returnTo: '/second' }, more);
+      const again = comeBack('k1', more);
+      await vi.advanceTimersByTimeAsync(2000);
+      const id = confirmationOf((await again).outcome);
+      expect((await visit({ marketgate: id }, more)).recorded).toEqual([expected]);
+      expect(await comeBack('k2', more)).toMatchObject({ outcome: success, to: '/second' });
+      expect(exchangedLater()).toEqual(['k2']);
+    },
+  );
 
   it('is not called used in a browser that has begun no login', async () => {
     expect((await (await used(false)).comeBack('k1')).recorded).toEqual([NOT_STARTED]);

@@ -1,9 +1,15 @@
 import express5 from 'express';
 import session, { MemoryStore, type SessionOptions } from 'express-session';
-import { errorHandler, isFreshLogin, MemoryTokenStore, returnTo } from 'marketgate';
+import {
+  errorHandler,
+  isFreshLogin,
+  MarketgateError,
+  MemoryTokenStore,
+  returnTo,
+} from 'marketgate';
 import { type AuthenticateOptions, Passport } from 'passport';
 import { describe, expect, it, vi } from 'vitest';
-import { Browser } from '../../support/browser.js';
+import { Browser, type Visit } from '../../support/browser.js';
 import { deferred } from '../../support/deferred.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { hear } from '../../support/hear.js';
@@ -22,6 +28,8 @@ interface Options extends OpenLogin {
   auth?: AuthenticateOptions;
   /** How often the strategy runs on one callback. */
   times?: number;
+  /** The auth_keys that the service has exchanged, with all processes. */
+  spent?: Set<string>;
 }
 
 /** One process of an app, whose exchanges wait until the test lets them go on. */
@@ -31,6 +39,7 @@ async function openApp({
   session: more,
   auth,
   times = 1,
+  spent = new Set(),
   ...options
 }: Options) {
   const gate = deferred();
@@ -38,7 +47,10 @@ async function openApp({
   const exchanged: string[] = [];
   const exchange = async (key: string) => {
     exchanged.push(key);
+    const isSpent = spent.has(key);
+    spent.add(key);
     await gate.promise;
+    if (isSpent) throw new MarketgateError('auth_key_rejected', 'used');
     return token;
   };
   const { strategy } = openLogin({ api: { exchange }, ...options });
@@ -69,6 +81,7 @@ async function openApp({
   app.use(errorHandler({ log: false }));
   return {
     origin: await listen(app),
+    app,
     exchanged,
     logins,
     /** Lets all exchanges go on, once so many callbacks have arrived, and the browser has dropped one. */
@@ -296,44 +309,149 @@ it('a login that never ends holds up its browser for a minute at most', async ()
   expect(other?.outcome).toEqual(success);
 });
 
-describe('in two processes with one session store', () => {
-  const twoProcesses = async (options: Options) => {
-    const shared = { store: new MemoryStore(), ...options };
-    const apps = [await openApp(shared), await openApp(shared)] as const;
-    return { apps, browser: await visitor(apps[0].origin) };
+/** Two processes of one app, at one address: callbacks go to them in turn. */
+async function openTwo(options: Options) {
+  const shared = { store: new MemoryStore(), tokenStore: new MemoryTokenStore(), ...options };
+  const apps = [await openApp(shared), await openApp(shared)] as const;
+  let callbacks = 0;
+  const origin = await listen((req, res) => {
+    const next = req.url?.startsWith('/callback') ? callbacks++ : 0;
+    apps[next % 2 === 0 ? 0 : 1].app(req, res);
+  });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const browser = await visitor(origin);
+  const exchanged = () => apps.flatMap((app) => app.exchanged);
+  return {
+    ...{ origin, browser, exchanged },
+    logins: () => apps.flatMap((app) => app.logins),
+    callback: (key = 'k1') => browser.get(`${origin}/callback?auth_key=${key}`),
+    /** Lets the exchange go on, once it has begun in one process, and the other has got its callback. */
+    async letGoOn(): Promise<void> {
+      await Promise.all(apps.map((app) => app.letGoOn(1)));
+    },
+    /** Time passes, until this is there. */
+    async later<T>(promise: Promise<T>): Promise<T> {
+      let isThere = false;
+      const end = () => {
+        isThere = true;
+      };
+      promise.then(end, end);
+      for (let i = 0; i < 1000 && !isThere; i++) {
+        await vi.advanceTimersByTimeAsync(20);
+        await new Promise(setImmediate);
+      }
+      return promise;
+    },
+    /** Goes where a response leads. */
+    async follow(response: Response, by = browser) {
+      const { status, headers, url } = response;
+      if (!headers.has('location')) return { url, status, headers, text: await response.text() };
+      return by.open(new URL(locationOf(response), `${origin}/callback`).href);
+    },
   };
+}
+
+const AGAIN = /^\?marketgate=[\w-]{22}$/;
+
+describe.each(expressVersions)('in two processes on %s', (_version, express) => {
+  describe.each(MODES)('with attempts in %s', (_where, mode) => {
+    const open = (options: Options = {}) => openTwo({ express, ...mode, ...options });
+
+    it('a callback that comes to both is one login, and the second is where the first was', async () => {
+      const { callback, letGoOn, later, follow, origin, exchanged, logins } = await open();
+      const both = [callback(), callback()];
+      await letGoOn();
+      const responses = await later(Promise.all(both));
+      const [first, second] = responses.sort((one) => (locationOf(one) === '/wanted' ? -1 : 1));
+      expect(locationOf(first as Response)).toBe('/wanted');
+      expect(locationOf(second as Response)).toMatch(AGAIN);
+      const last = await follow(second as Response);
+      expect([last.url, last.text]).toEqual([`${origin}/wanted`, '/wanted 77']);
+      expect([exchanged(), logins()]).toEqual([['k1'], [{ id: '77' }]]);
+    });
+
+    it('a callback that comes to both is asked about once, and "Continue" in both logs in once', async () => {
+      const { callback, letGoOn, later, follow, browser, logins } = await open({ confirm: true });
+      const both = [callback(), callback()];
+      await letGoOn();
+      const pages: Visit[] = [];
+      for (const response of await later(Promise.all(both))) pages.push(await follow(response));
+      for (const { text } of pages) expect(text).toContain('Continue as');
+      const pressed = pages.map((page) => browser.pressContinue(page));
+      for (const { text } of await later(Promise.all(pressed))) expect(text).toBe('/wanted 77');
+      expect(logins()).toHaveLength(1);
+    });
+
+    it('two auth_keys of one attempt are one login', async () => {
+      const { callback, letGoOn, later, follow, exchanged } = await open();
+      const both = [callback('k1'), callback('k2')];
+      await letGoOn();
+      for (const response of await later(Promise.all(both))) {
+        expect((await follow(response)).text).toBe('/wanted 77');
+      }
+      expect(exchanged()).toHaveLength(1);
+    });
+
+    it('a login that fails in one fails in the other, without a redirect more than once', async () => {
+      const verify = (_input: unknown) => false;
+      const { callback, letGoOn, later, follow, browser } = await open({ verify });
+      const both = [callback(), callback()];
+      await letGoOn();
+      const responses = await later(Promise.all(both));
+      browser.history.length = 0;
+      for (const response of responses) {
+        const isAgain = AGAIN.test(locationOf(response));
+        const { status } = isAgain ? await follow(response) : response;
+        expect([401, 403]).toContain(status);
+      }
+      expect(browser.history.length).toBeLessThanOrEqual(1);
+    });
+
+    it('another browser that comes with the auth_key is not logged in, with an attempt of its own or without', async () => {
+      const { callback, letGoOn, later, follow, origin, exchanged } = await open();
+      const login = callback();
+      const [without, withAttempt] = [new Browser(), await visitor(origin)];
+      const attack = withAttempt.get(`${origin}/callback?auth_key=k1`);
+      await letGoOn();
+      expect((await follow(await later(login))).text).toBe('/wanted 77');
+      const response = await later(attack);
+      if (response.status === 302) {
+        expect(locationOf(response)).toMatch(AGAIN);
+        expect((await follow(response, withAttempt)).status).toBe(403);
+      } else expect(response.status).toBe(401);
+      expect((await without.open(`${origin}/callback?auth_key=k1`)).status).toBe(403);
+      for (const it of [without, withAttempt]) {
+        expect((await it.open(`${origin}/home`)).text).toBe('/home nobody');
+      }
+      expect(exchanged()).toEqual(['k1']);
+    });
+  });
 
   it.each([
-    ['that claims', { tokenStore: new MemoryTokenStore() }, false],
-    ['that claims', { tokenStore: new MemoryTokenStore() }, true],
-  ])('a callback that comes to both is one login, with a token store %s', async (...row) => {
-    const [, options, confirm] = row;
-    const { apps, browser } = await twoProcesses({ ...options, confirm });
-    const cookie = browser.cookies(apps[0].origin);
-    const [first, second] = apps.map(({ origin }) =>
-      browser.get(`${origin}/callback?auth_key=k1`, { cookie }),
-    ) as [Promise<Response>, Promise<Response>];
-    for (const app of apps) await app.letGoOn(1);
-    const locations = [locationOf(await first), locationOf(await second)];
-    const again = expect.stringMatching(/^\?marketgate=[\w-]{22}$/);
-    expect(locations).toEqual(
-      confirm ? [again, again] : expect.arrayContaining(['/wanted', again]),
-    );
-    expect(apps.flatMap(({ exchanged }) => exchanged)).toEqual(['k1']);
-    if (confirm) expect(locations[0]).toBe(locations[1]);
-  });
+    ['a session', {}],
+    ['a session whose cookie expires', { session: { cookie: { maxAge: 60_000 } } }],
+    ['a session that every request saves and renews', { session: { resave: true, rolling: true } }],
+  ])(
+    'with attempts in %s, a callback that comes to both is one login without a token store that claims, too',
+    async (_where, mode) => {
+      const spent = new Set<string>();
+      const options = { express, ...mode, tokenStore: undefined, spent };
+      const { callback, letGoOn, later, follow, exchanged } = await openTwo(options);
+      const both = [callback(), callback()];
+      await letGoOn();
+      for (const response of await later(Promise.all(both))) {
+        expect((await follow(response)).text).toBe('/wanted 77');
+      }
+      expect(exchanged()).toEqual(['k1', 'k1']);
+    },
+  );
+});
 
-  it('two auth_keys of one attempt are one login', async () => {
-    const { apps, browser } = await twoProcesses({ tokenStore: new MemoryTokenStore() });
-    const cookie = browser.cookies(apps[0].origin);
-    const [first, second] = apps.map(({ origin }, n) =>
-      browser.get(`${origin}/callback?auth_key=k${n}`, { cookie }),
-    ) as [Promise<Response>, Promise<Response>];
-    for (const app of apps) await app.letGoOn(1);
-    const again = expect.stringMatching(/^\?marketgate=[\w-]{22}$/);
-    expect([locationOf(await first), locationOf(await second)]).toEqual(
-      expect.arrayContaining(['/wanted', again]),
-    );
-    expect(apps.flatMap(({ exchanged }) => exchanged)).toHaveLength(1);
-  });
+it('an auth_key that the service refuses says so, with a session that other processes share', async () => {
+  const spent = new Set(['k1']);
+  const { callback, letGoOn, later } = await openTwo({ tokenStore: undefined, spent });
+  const login = callback();
+  void letGoOn().catch(() => {});
+  const response = await later(login);
+  expect([response.status, await response.text()]).toEqual([401, expect.stringContaining('used')]);
 });
