@@ -4,7 +4,7 @@ import { clientKey } from '../attempts/client-key.js';
 import { wait } from '../deadline.js';
 import { asError, isMarketgateError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
-import { isFreshLogin, markFreshLogin, markLoginRequest } from '../web/login-request.js';
+import { isFreshLogin, note } from '../web/login-request.js';
 import { isPrefetch, isScripted, pathnameOf, queryOf, withoutQuery } from '../web/request.js';
 import {
   asciiPath,
@@ -14,7 +14,7 @@ import {
   requiredResponse,
   sent,
 } from '../web/response.js';
-import { attachReturnTo, readReturnTo, removeReturnTo, safeReturnTo } from '../web/return-to.js';
+import { readReturnTo, removeReturnTo, safeReturnTo } from '../web/return-to.js';
 import { checkKeepsLogin, leaveSession, sessionOf, watchLogIn } from '../web/session.js';
 import { identityOf, isLoggedIn } from '../web/user.js';
 import {
@@ -182,7 +182,7 @@ export class Login {
     const req = this.#req;
     // The strategy runs again, as with a guard of a controller and one of a route.
     if (isFreshLogin(req)) return ['pass'];
-    markLoginRequest(req);
+    note(req, { isFresh: false });
     noStore(this.#res);
     // Test helpers give no method, and some no headers.
     const { method = 'GET' } = req;
@@ -497,8 +497,7 @@ export class Login {
   }
 
   #succeed(outcome: Outcome): Outcome {
-    attachReturnTo(this.#req, this.#state.last?.to);
-    markFreshLogin(this.#req);
+    note(this.#req, { isFresh: true, returnTo: this.#state.last?.to });
     return outcome;
   }
 
@@ -524,7 +523,7 @@ export class Login {
       throw notStarted(this.#req, hosts, why);
     }
     const to = id !== undefined && last?.id === id ? last.to : undefined;
-    attachReturnTo(this.#req, to ?? safeReturnTo(this.#options.returnTo));
+    note(this.#req, { returnTo: to ?? safeReturnTo(this.#options.returnTo) });
     const { successReturnToOrRedirect, successRedirect } = this.#options;
     const url = successReturnToOrRedirect ? (to ?? successReturnToOrRedirect) : successRedirect;
     return url === undefined ? ['pass'] : ['redirect', url];

@@ -1,22 +1,28 @@
 // Registered, because the strategy and the app can come from two copies of the package.
 const LOGIN = Symbol.for('marketgate.login');
 
-type Marked = { [LOGIN]?: boolean };
+/** What the package notes on a request, for the handler behind a login. */
+interface LoginNotes {
+  /** Whether the request has logged a user in. Absent where the strategy has not run. */
+  readonly isFresh?: boolean;
+  /** Where the visitor wanted to go, as far as that is known. */
+  readonly returnTo?: string | undefined;
+}
 
-const mark = (req: object, isFresh: boolean): void =>
-  void Object.defineProperty(req, LOGIN, { value: isFresh, configurable: true });
+export const notesOf = (req: object): LoginNotes => (req as { [LOGIN]?: LoginNotes })[LOGIN] ?? {};
 
-/** Called where the strategy runs: only there is a request part of a login, whatever its query says. */
-export const markLoginRequest = (req: object): void => mark(req, false);
-
-/** Called when the request has logged a user in. */
-export const markFreshLogin = (req: object): void => mark(req, true);
+/** Adds to the notes. */
+export const note = (req: object, notes: LoginNotes): void =>
+  void Object.defineProperty(req, LOGIN, {
+    value: { ...notesOf(req), ...notes },
+    configurable: true,
+  });
 
 /** Whether the strategy has run on this request, which is no page to come back to after a login. */
-export const isLoginRequest = (req: object): boolean => LOGIN in req;
+export const isLoginRequest = (req: object): boolean => notesOf(req).isFresh !== undefined;
 
 /**
  * Whether this request has just logged a user in. A callback that a logged-in user opens again (a reload, a second tab)
  * reaches the handler too, which must not renew the login then: a stolen login cookie could be kept alive for ever.
  */
-export const isFreshLogin = (req: object): boolean => (req as Marked)[LOGIN] === true;
+export const isFreshLogin = (req: object): boolean => notesOf(req).isFresh === true;

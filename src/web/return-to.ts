@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clearCookie, cookieOf, setCookie } from './cookies.js';
+import { note, notesOf } from './login-request.js';
 import { pathOf } from './request.js';
 import { requiredResponse } from './response.js';
 import { callSession, sessionOf } from './session.js';
@@ -15,10 +16,6 @@ const COOKIE = 'marketgate.return_to';
 const MAX_COOKIE_VALUE = 210;
 /** The longest path in a session, as JSON. With what the strategy keeps it fits in 1 kB: some sessions are a cookie. */
 const MAX_SESSION_VALUE = 350;
-// Registered, because the strategy and the app can come from two copies of the package.
-const RETURN_TO = Symbol.for('marketgate.returnTo');
-
-type Marked = { [RETURN_TO]?: string | undefined };
 
 /**
  * Gives the value if it is a path on this site, else `undefined`. Refuses every value that any browser could
@@ -48,17 +45,12 @@ export function safeReturnTo(value: unknown): string | undefined {
  */
 export function returnTo(req: object): string | undefined {
   const session = sessionOf(req);
-  if (!(RETURN_TO in req) && isLoggedIn(req) && session !== undefined && KEY in session) {
-    attachReturnTo(req, safeReturnTo(session[KEY]));
+  const isOpen = notesOf(req).returnTo === undefined && isLoggedIn(req);
+  if (isOpen && session !== undefined && KEY in session) {
+    note(req, { returnTo: safeReturnTo(session[KEY]) });
     delete session[KEY];
   }
-  return safeReturnTo((req as Marked)[RETURN_TO]);
-}
-
-/** Attaches the path to the request of the callback, for {@link returnTo}. */
-export function attachReturnTo(req: object, path: string | undefined): void {
-  // With nothing to attach or to replace, `returnTo` still reads the session.
-  if (path !== undefined || RETURN_TO in req) (req as Marked)[RETURN_TO] = path;
+  return safeReturnTo(notesOf(req).returnTo);
 }
 
 /**
