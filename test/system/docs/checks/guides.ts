@@ -1,6 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
@@ -8,7 +10,6 @@ import { createClient } from 'redis';
 import { expect, vi } from 'vitest';
 import { Browser } from '../../../support/browser.js';
 import { forwardProxy } from '../../../support/forward-proxy.js';
-import { listen } from '../../../support/listen.js';
 import { anyRedis, type RedisServer, SOON, startRedis } from '../../../support/redis-server.js';
 import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
@@ -68,7 +69,8 @@ export const GUIDE_CHECKS: Checks = {
   },
   'examples/guides/behind-a-proxy.md: path.js': async (running) => {
     const app = new URL(await running.origin());
-    const proxy = await listen((req, res) => {
+    // Not `listen`: these programs run at the same time, so it would close with the first test that is over.
+    const server = createServer((req, res) => {
       const path = /^\/shop(\/.*)/.exec(req.url ?? '')?.[1];
       if (path === undefined) return void res.writeHead(404).end();
       const { method } = req;
@@ -80,13 +82,19 @@ export const GUIDE_CHECKS: Checks = {
         from.pipe(res);
       });
       req.pipe(request);
-    });
-    running.sandbox.redirectUrl = `${proxy}/shop/callback`;
-    const browser = new Browser();
-    const page = await browser.logIn(`${proxy}/shop/account?tab=2`);
-    expect(page.text).toContain('Continue as');
-    const account = { url: `${proxy}/shop/account?tab=2`, status: 200 };
-    expect(await browser.pressContinue(page)).toMatchObject(account);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const proxy = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      running.sandbox.redirectUrl = `${proxy}/shop/callback`;
+      const browser = new Browser();
+      const page = await browser.logIn(`${proxy}/shop/account?tab=2`);
+      expect(page.text).toContain('Continue as');
+      const account = { url: `${proxy}/shop/account?tab=2`, status: 200 };
+      expect(await browser.pressContinue(page)).toMatchObject(account);
+    } finally {
+      server.close();
+    }
   },
   'examples/guides/behind-a-proxy.md: outgoing.js': {
     async prepare() {
