@@ -1,6 +1,7 @@
+import type { RequestListener } from 'node:http';
 import type { Request, Response } from 'express';
 import express5 from 'express';
-import session from 'express-session';
+import session, { MemoryStore } from 'express-session';
 import express4 from 'express4';
 import {
   errorHandler,
@@ -45,6 +46,8 @@ export interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
   express: typeof express5;
   /** What the callback does. Default: go to where the visitor wanted to go. */
   afterLogin?: (req: Request, res: Response) => void;
+  /** How many processes the app has, to which requests go in turn. Default 1. */
+  processes?: number;
   /** Keeps a browser waiting on its way to the service. */
   beforeService?: () => Promise<void> | undefined;
 }
@@ -92,63 +95,71 @@ export async function open(options: Options) {
     loginApi.loginUrl = () => `${gatekeeper}${pathname}${search}`;
   }
 
-  const passport = new Passport();
-  passport.serializeUser((user, done) => done(null, user));
-  passport.deserializeUser((user: Express.User, done) => done(null, user));
-  passport.use(
-    new MarketplaceStrategy(
-      {
-        loginApi,
-        tokenStore: new MemoryTokenStore({ clock: sandbox.clock }),
-        loginAttempts: mode === 'session' ? 'session' : { cookieSecret: longSecret() },
-        confirm,
-      },
-      ({ profile }) => ({ id: profile.id, name: profile.displayName }),
-    ),
-  );
-
-  const app = express();
+  const tokenStore = new MemoryTokenStore({ clock: sandbox.clock });
+  const store = new MemoryStore();
   const callbacks: Seen[] = [];
   const starts: Seen[] = [];
   const ahead: Seen[] = [];
-  app.use((req, res, next) => {
-    const list = req.path === '/login' ? starts : req.query.auth_key ? callbacks : undefined;
-    const url = `${req.protocol}://${req.headers.host}${req.originalUrl}`;
-    const seen: Seen = { url, purpose: req.get('sec-purpose'), status: 0 };
-    list?.push(seen);
-    if (seen.purpose) ahead.push(seen);
-    // Not 'finish': Chromium cuts a prefetch off at its status.
-    res.once('close', () => {
-      seen.status = res.headersSent ? res.statusCode : 0;
-    });
-    next();
-  });
-  app.use(session({ secret: longSecret(), resave: false, saveUninitialized: false }));
-  app.use(passport.session());
-  // Not only GET: some apps take a form.
-  app.all('/login', passport.authenticate('marketplace'));
-  // No redirect after a failure: a browser that blocks cookies would go round for ever.
-  app.get(
-    '/callback',
-    passport.authenticate('marketplace', { failWithError: true }),
-    (req, res) => {
-      if (options.afterLogin) options.afterLogin(req, res);
-      else res.redirect(returnTo(req) ?? '/');
-    },
-  );
-  app.get('/', show('Home'));
-  app.get('/account', requireLogin(), show('Account'));
-  // A page in front of the login, as many sites have: what it loads ahead is up to the test.
-  app.get(
-    '/links',
-    show('Links', (req) => String(req.query.html ?? '')),
-  );
-  // A service worker that has a navigation preload and does not use it, as many have.
-  app.get('/worker.js', (_req, res) => void res.type('js').send(WORKER));
-  app.get('/secret', requireLogin({ loginPath: '/links' }), show('Secret'));
-  app.use(errorHandler({ loginPath: '/login' }));
+  function startProcess() {
+    const passport = new Passport();
+    passport.serializeUser((user, done) => done(null, user));
+    passport.deserializeUser((user: Express.User, done) => done(null, user));
+    passport.use(
+      new MarketplaceStrategy(
+        {
+          loginApi,
+          tokenStore,
+          loginAttempts: mode === 'session' ? 'session' : { cookieSecret: longSecret() },
+          confirm,
+        },
+        ({ profile }) => ({ id: profile.id, name: profile.displayName }),
+      ),
+    );
 
-  const origin = await shop.serve(app, 'localhost');
+    const app = express();
+    app.use((req, res, next) => {
+      const list = req.path === '/login' ? starts : req.query.auth_key ? callbacks : undefined;
+      const url = `${req.protocol}://${req.headers.host}${req.originalUrl}`;
+      const seen: Seen = { url, purpose: req.get('sec-purpose'), status: 0 };
+      list?.push(seen);
+      if (seen.purpose) ahead.push(seen);
+      // Not 'finish': Chromium cuts a prefetch off at its status.
+      res.once('close', () => {
+        seen.status = res.headersSent ? res.statusCode : 0;
+      });
+      next();
+    });
+    app.use(session({ store, secret: longSecret(), resave: false, saveUninitialized: false }));
+    app.use(passport.session());
+    // Not only GET: some apps take a form.
+    app.all('/login', passport.authenticate('marketplace'));
+    // No redirect after a failure: a browser that blocks cookies would go round for ever.
+    app.get(
+      '/callback',
+      passport.authenticate('marketplace', { failWithError: true }),
+      (req, res) => {
+        if (options.afterLogin) options.afterLogin(req, res);
+        else res.redirect(returnTo(req) ?? '/');
+      },
+    );
+    app.get('/', show('Home'));
+    app.get('/account', requireLogin(), show('Account'));
+    // A page in front of the login, as many sites have: what it loads ahead is up to the test.
+    app.get(
+      '/links',
+      show('Links', (req) => String(req.query.html ?? '')),
+    );
+    // A service worker that has a navigation preload and does not use it, as many have.
+    app.get('/worker.js', (_req, res) => void res.type('js').send(WORKER));
+    app.get('/secret', requireLogin({ loginPath: '/links' }), show('Secret'));
+    app.use(errorHandler({ loginPath: '/login' }));
+    return app;
+  }
+  const apps = Array.from({ length: options.processes ?? 1 }, startProcess);
+  let turn = 0;
+  const inTurn: RequestListener = (req, res) => apps[turn++ % apps.length]?.(req, res);
+
+  const origin = await shop.serve(inTurn, 'localhost');
   const context = await newContext();
   return {
     options,

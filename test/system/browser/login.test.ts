@@ -107,10 +107,11 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
     },
   );
 
-  it.each(MODES)(
-    '%s: a service worker with a navigation preload that it does not use sends every callback twice, and the visitor is logged in',
-    async (mode, express) => {
-      const { origin, page, callbacks, exchanges, sandbox } = await open({ mode, express });
+  it.each(MODES.flatMap((mode) => [1, 2].map((processes) => [processes, ...mode] as const)))(
+    'processes: %d, %s: a service worker with a navigation preload that it does not use sends every callback twice, and the visitor is logged in',
+    async (processes, mode, express) => {
+      const options = { mode, express, processes };
+      const { origin, page, callbacks, exchanges, sandbox } = await open(options);
       // The first of the two is still running when the second comes.
       sandbox.faults.latency = 100;
       await page.goto(`${origin}/links`);
