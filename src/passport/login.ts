@@ -71,6 +71,8 @@ const MAX_ROUNDS = 5;
 const ROUND = 10_000;
 /** How long a callback that another process has got too waits for that, and how often it looks, in milliseconds. */
 const [ELSEWHERE, LOOK] = [2000, 100];
+/** How long after the end of the session the response of that process can come, in milliseconds. */
+const RESPONSE = 500;
 
 const FOLLOW_LINK =
   'it would use up the auth_key or begin a login that nobody wants; follow the link instead';
@@ -633,7 +635,7 @@ export class Login {
       if (isThere === undefined && !isUsed) return undefined;
       if (!isThere) {
         // The other response has to be the first.
-        await wait(isThere === undefined ? ELSEWHERE : LOOK);
+        await wait(isThere === undefined ? ELSEWHERE : RESPONSE);
         return this.#lookAgain(id);
       }
       this.#readState();

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { faultsInBothLooks } from '../../support/axe.js';
 import { Browser } from '../../support/browser.js';
 import { chromiumIsMissing } from '../../support/chromium.js';
+import { expressVersions } from '../../support/express-versions.js';
 import {
   accept,
   choose,
@@ -107,7 +108,10 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
     },
   );
 
-  it.each(MODES.flatMap((mode) => [1, 2].map((processes) => [processes, ...mode] as const)))(
+  it.each([
+    ...MODES.map((mode) => [1, ...mode] as const),
+    ...expressVersions.map(([, express]) => [2, 'cookie', express] as const),
+  ])(
     'processes: %d, %s: a service worker with a navigation preload that it does not use sends every callback twice, and the visitor is logged in',
     async (processes, mode, express) => {
       const options = { mode, express, processes };
