@@ -15,13 +15,10 @@ deadline, no cap on the size, and nothing judged; marketgate has. "With its cach
     'undici Pool.request': { caller: 'undici' },
     marketgate: { caller: 'marketgate' },
     'marketgate with its cache': { caller: 'marketgate-cache' },
-    'node:http': { caller: 'node-http' },
-    'oauth, under passport-oauth2': { caller: 'oauth' },
     envato: { caller: 'envato', isSlow: true },
     fetch: { caller: 'fetch', isSlow: true },
     axios: { caller: 'axios', isSlow: true },
     got: { caller: 'got', isSlow: true },
-    ky: { caller: 'ky', isSlow: true },
   },
   async open() {
     const service = await startProcess('fixtures/service.mjs');
@@ -30,8 +27,6 @@ deadline, no cap on the size, and nothing judged; marketgate has. "With its cach
   measure: (options, { service }) =>
     measureWork('subjects/cold-call.mjs', { service, ...options }, options.isSlow ? FEW : MANY),
   metrics: [CPU],
-  why: `What the cost is made of, by taking parts out one at a time: zod's check of the answer 0.3 ×; the garbage of 5,000 kept
-answers 0.4 ×, with the cache; timer and race of the deadline 0.15 × each.`,
   goals: [
     {
       metric: CPU,

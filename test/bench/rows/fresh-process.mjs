@@ -9,7 +9,6 @@ const [BY_HAND, REQUIRED] = ['undici and zod, by hand', 'undici and zod, require
 const limits = {
   [BY_HAND]: BY_HAND,
   marketgate: BY_HAND,
-  'undici alone': BY_HAND,
   fetch: BY_HAND,
   [REQUIRED]: REQUIRED,
   'marketgate, require': REQUIRED,
@@ -27,7 +26,6 @@ loads undici and zod, and parses the answer with a schema of its own.`,
   variants: {
     [BY_HAND]: 'undici-zod.mjs',
     marketgate: 'marketgate.mjs',
-    'undici alone': 'undici.mjs',
     fetch: 'fetch.mjs',
     [REQUIRED]: 'undici-zod.cjs',
     'marketgate, require': 'marketgate.cjs',

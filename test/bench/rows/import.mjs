@@ -8,9 +8,7 @@ const limits = {
   marketgate: BASE,
   'marketgate/redis': BASE,
   'marketgate/sandbox': BASE,
-  'zod alone': BASE,
   'marketgate, require': REQUIRED,
-  'zod alone, require': REQUIRED,
 };
 const CPU = { name: 'cpu', title: 'CPU to load, ms', limits };
 const RSS = { name: 'rss', title: 'resident memory, MB', limits };
@@ -25,10 +23,8 @@ export default {
     marketgate: { modules: [...APP, 'marketgate'] },
     'marketgate/redis': { modules: [...APP, 'marketgate/redis'] },
     'marketgate/sandbox': { modules: [...APP, 'marketgate/sandbox'] },
-    'zod alone': { modules: ['zod'] },
     [REQUIRED]: { modules: APP, isRequired: true },
     'marketgate, require': { modules: [...APP, 'marketgate'], isRequired: true },
-    'zod alone, require': { modules: ['zod'], isRequired: true },
   },
   async measure(options) {
     const child = await startProcess('subjects/import.mjs', options);

@@ -32,14 +32,14 @@ function weigh(folder) {
 export default {
   name: 'install',
   title: 'Installed size',
-  about: `What \`npm install\` adds to an app that has express and passport. The types of both are among marketgate's packages,
-because its declarations need them.`,
+  about:
+    'What `npm install` adds to an app that has express and passport, with the versions of their own packages.',
   rounds: 1,
   variants: {
     [BASE]: [],
     marketgate: ['marketgate'],
     [LIMIT]: ['zod@4', 'lru-cache@11', 'undici@7', 'passport-oauth2@1'],
-    'bentocache, got, passport-oauth2': ['bentocache@1', 'got@14', 'passport-oauth2@1'],
+    'keyv, got, passport-oauth2': ['keyv@5', 'got@14', 'passport-oauth2@1'],
     envato: ['envato@3'],
   },
   groupOf: (name) => name,
@@ -57,8 +57,6 @@ because its declarations need them.`,
     }
   },
   metrics: [MEGABYTES, PACKAGES],
-  why: `14 of the packages are types, which the declarations refer to. Without them: marketgate, undici, lru-cache, passport-oauth2
-with three of its own, cookie and ipaddr.js (of newer versions than Express has).`,
   goals: [
     { ...ADDED, metric: MEGABYTES, most: 8, what: 'MB that marketgate adds' },
     { ...ADDED, metric: PACKAGES, most: 10, what: 'packages that marketgate adds' },

@@ -36,7 +36,7 @@ passport-oauth2 with its own client and the same two calls; marketgate also keep
   metrics: [CPU],
   why: `By a profile, what marketgate does beyond the peer: it writes the session before the key is spent, and before the
 redirect; claims attempt and key in the token store, so that a second tab, a replay or a crash uses no login twice; keeps
-the token; and checks the user info. Its requests are cheaper (undici 37 µs, \`node:http\` and oauth 83).`,
+the token; and checks the user info.`,
   goals: [
     { metric: CPU, variant: 'marketgate', most: 1.5, what: "to passport-oauth2's own client" },
   ],

@@ -8,9 +8,7 @@ export default {
   title: 'Memory of a cached purchase',
   about: `Heap that 10,000 more purchases take, of 100 items.`,
   variants: {
-    'the codes alone': { holder: 'keys' },
     'objects as parsed': { holder: 'parsed' },
-    'JSON as text': { holder: 'text' },
     keyv: { holder: 'keyv' },
     marketgate: { holder: 'marketgate' },
   },

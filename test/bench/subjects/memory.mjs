@@ -10,18 +10,9 @@ import { codeOf, purchase } from '../fixtures/catalogue.mjs';
 const ITEMS = 100;
 
 const HOLDERS = {
-  /** The codes alone, in a cache. */
-  keys() {
-    const cache = new LRUCache({ max: 1_000_000, ttl: 3_600_000 });
-    return (code) => cache.set(code, true);
-  },
   parsed() {
     const cache = new LRUCache({ max: 1_000_000, ttl: 3_600_000 });
     return (code, text) => cache.set(code, JSON.parse(text));
-  },
-  text() {
-    const cache = new LRUCache({ max: 1_000_000, ttl: 3_600_000 });
-    return (code, text) => cache.set(code, text);
   },
   keyv() {
     const cache = new Keyv({ ttl: 3_600_000 });
