@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
 import { expect } from 'vitest';
 import document from '../../../src/openapi.json' with { type: 'json' };
@@ -26,9 +26,13 @@ export function readerOf(document: object) {
   ajv.addSchema(document, 'openapi');
   const { paths } = document as { paths: Record<string, Record<string, Operation>> };
 
+  const compiled = new Map<string, ValidateFunction>();
+
   /** What is wrong with a value, by the schema at a place of the document. */
   function complaints(pointer: readonly string[], value: unknown): string[] {
-    const validate = ajv.compile({ $ref: `openapi#/${pointer.map(escaped).join('/')}` });
+    const $ref = `openapi#/${pointer.map(escaped).join('/')}`;
+    const validate = compiled.get($ref) ?? ajv.compile({ $ref });
+    compiled.set($ref, validate);
     if (validate(value)) return [];
     return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
   }
