@@ -40,6 +40,7 @@ import {
   withoutEffect,
 } from './failure.js';
 import {
+  echoOf,
   isEarly,
   type LoginAttempt,
   type LoginState,
@@ -265,7 +266,7 @@ export class Login {
     const host = hostOf(req);
     if (host !== undefined) setup.hosts.set(host, true);
     const url = setup.loginApi.loginUrl();
-    const query = setup.state ? `&${new URLSearchParams({ state: attempt.id })}` : '';
+    const query = setup.state ? `&${new URLSearchParams({ state: echoOf(attempt) })}` : '';
     return ['redirect', url + query];
   }
 
@@ -349,7 +350,7 @@ export class Login {
     const attempts = this.#inherited ? [this.#inherited] : this.#state.attempts;
     if (!this.#setup.state) return attempts;
     const echoed = String(queryOf(this.#req).state);
-    return attempts.filter(({ id }) => id === echoed);
+    return attempts.filter((attempt) => echoOf(attempt) === echoed);
   }
 
   /** Trades the auth_key and an attempt for a token. @throws USED and NO_ATTEMPT, or what the service says. */

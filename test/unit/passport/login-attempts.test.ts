@@ -325,8 +325,8 @@ describe('what a session keeps is short', () => {
 });
 
 describe('state: true, where a deployment echoes it', () => {
-  function open() {
-    const login = openLogin({ state: true });
+  function open(options = {}) {
+    const login = openLogin({ state: true, ...options });
     /** Starts a login; gives the state that was sent along. */
     async function start(returnTo?: string): Promise<string> {
       const { outcome } = await login.start({ returnTo });
@@ -342,6 +342,14 @@ describe('state: true, where a deployment echoes it', () => {
     expect(states[path]).toMatch(/^[\w-]{20,}$/);
     const visited = await visit({ auth_key: 'k1', state: states[path] });
     expect(visited).toMatchObject({ outcome: success, to: path });
+  });
+
+  it('is not the value of "Continue", which only the page and the browser know', async () => {
+    const { visit, start } = open({ confirm: true });
+    const state = await start();
+    const { outcome } = await visit({ auth_key: 'k1', state });
+    expect(outcome?.[1]).toMatch(/^\?marketgate=/);
+    expect(outcome?.[1]).not.toContain(state);
   });
 
   it.each<[string, unknown]>([
