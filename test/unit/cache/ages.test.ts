@@ -246,6 +246,15 @@ describe('a request that nobody is counted for, and that has failed,', () => {
     },
   );
 
+  it('is made again once another one has succeeded, where answers are not served again', async () => {
+    const { service, keyApi } = alone({ ttl: 0, staleWhileRevalidate: 0, staleIfError: 0 });
+    service.says = 'page';
+    await rejection(keyApi.listItems());
+    service.says = 'positive';
+    await keyApi.listItems({ fresh: true });
+    expect(await keyApi.listItems()).toHaveLength(2);
+  });
+
   it('is made again at once where it was not the service that failed, or where it was ended', async () => {
     const { service, keyApi } = alone();
     service.override = () => Object.assign(new Error('x'), { code: 'EMFILE' });

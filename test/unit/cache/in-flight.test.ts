@@ -48,6 +48,21 @@ describe('concurrent identical lookups', () => {
     expect(await after).toEqual(purchase);
   });
 
+  it('are joined also when an earlier one has ended meanwhile', async () => {
+    const { service, keyApi } = alone();
+    service.hold();
+    service.says = 'page';
+    const [failing] = await begun(rejection(keyApi.validatePurchase(CODE)));
+    service.says = 'positive';
+    const [later] = await begun(keyApi.validatePurchase(CODE, { fresh: true }));
+    await service.release(0);
+    await failing;
+    const [joining] = await begun(keyApi.validatePurchase(CODE));
+    await service.release();
+    expect(await Promise.all([later, joining])).toEqual([purchase, purchase]);
+    expect(service.asked()).toBe(2);
+  });
+
   it('go on when one caller leaves, also the first', async () => {
     const { service, keyApi } = alone();
     service.hold();
