@@ -94,7 +94,10 @@ const nodeRedis: Library = {
       await client.subscribe(other, listener);
       await client.unsubscribe(other, listener);
     },
-    end: () => client.isOpen && client.unsubscribe(channel, listener),
+    async end() {
+      // Valkey refuses to end what it has refused to begin. The listener is gone in any case.
+      if (client.isOpen) await client.unsubscribe(channel, listener).catch(() => {});
+    },
   }),
 };
 
