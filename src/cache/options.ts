@@ -24,7 +24,11 @@ export interface CacheOptions {
   staleWhileRevalidate?: number | undefined;
   /** How long after its request the last positive answer is served while the service cannot answer. Default 24 hours. */
   staleIfError?: number | undefined;
-  /** How long a negative answer is served. Short, because the service can be behind with new purchases. Default 30 seconds. */
+  /**
+   * How long a negative answer is served. Short, because the service can be behind with new purchases. With `shared`, not
+   * shorter than the client's `timeout`: else it can be gone from there before an earlier positive answer comes to a process
+   * that was cut off. Default 30 seconds.
+   */
   invalidTtl?: number | undefined;
   /** The most negative answers. They are separate: guesses cannot evict a customer's entry. Default 1,000. */
   maxInvalid?: number | undefined;

@@ -139,7 +139,8 @@ class Fleet {
       fetch: new ServiceInMemory((request) =>
         this.reply(this.processes[n] as Process, request.parameter('purchase_code')),
       ).fetch,
-      cache: { shared: link },
+      // As long as a call, as the option says.
+      cache: { shared: link, invalidTtl: MINUTE },
     });
     return { link, keyApi };
   }
