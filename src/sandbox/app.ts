@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import type { ErrorRequestHandler, Express } from 'express';
 import express from 'express';
 import { API, SANDBOX_HEADER } from './actions.js';
@@ -13,10 +12,7 @@ import { errorPage, sendPage } from './pages.js';
 import { picture } from './pictures.js';
 import { interfaceOf, Refused } from './request.js';
 
-/** Seen from the built files, and from this one. */
-const DOCUMENT = ['../src/openapi.json', '../openapi.json']
-  .map((file) => join(import.meta.dirname, file))
-  .find((file) => existsSync(file)) as string;
+const DOCUMENT = readFileSync(new URL('../openapi.json', import.meta.url), 'utf8');
 
 const SENTENCES: Readonly<Record<number, string>> = {
   413: 'The request body is too large.',
@@ -61,7 +57,7 @@ export function createApp(context: SandboxContext): Express {
   // For whoever waits for the start: docker, CI, a test of another process.
   app.get('/health', (_req, res) => void res.json({ status: 'ok' }));
   app.get('/openapi.json', (_req, res) => {
-    res.type('json').send(readFileSync(DOCUMENT));
+    res.type('json').send(DOCUMENT);
   });
   app.use(context.record.recordRequest);
   app.use(keyApiRouter(context));

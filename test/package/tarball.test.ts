@@ -53,6 +53,14 @@ describe('the pages in the tarball', () => {
   });
 });
 
+it('what can be imported looks for no file beside it, because a bundle of an app has none there', async () => {
+  const built = packedFiles.filter((file) => /^dist\/(?!cli\.).*\.cjs$/.test(file));
+  expect(built).not.toEqual([]);
+  for (const file of built) {
+    expect(await readFile(join(installed, file), 'utf8')).not.toMatch(/\b__(?:dir|file)name\b/);
+  }
+});
+
 it('the content of the packed files names no machine path, no private registry, no source map and not zod', async () => {
   const registry = (
     await mustRun('npm', ['config', 'get', 'registry'], { cwd: REPOSITORY })
