@@ -294,10 +294,17 @@ export class Cache<T extends object> {
     this.#failure = undefined;
   }
 
-  /** Whether messages were missed since the answer was known to be valid, and the shared tier can be asked about it. */
-  #mustAsk({ epoch }: Positive<T>): boolean {
+  /** Whether messages can have been missed since the answer was known to be valid, or are for certain. */
+  #mustAsk(positive: Positive<T>): boolean {
     const { sharedTier } = this.parts;
-    return sharedTier !== undefined && epoch !== sharedTier.epoch && !sharedTier.isResting;
+    if (sharedTier === undefined || positive.epoch === sharedTier.epoch) return false;
+    return !sharedTier.isResting || this.#isOutdated(positive);
+  }
+
+  /** Whether a connection was lost since then, and came back. */
+  #isOutdated({ epoch }: Positive<T>): boolean {
+    const { sharedTier } = this.parts;
+    return sharedTier !== undefined && epoch !== sharedTier.lastEpoch;
   }
 
   /** The newest lookup of this spelling, unless it was aborted or its answer will not be served. */
@@ -342,7 +349,8 @@ export class Cache<T extends object> {
       for (let round = 0; round < MAX_ROUNDS; ) {
         // What the other processes have. If it cannot be read, what this one has got meanwhile.
         const found = await sharedTier?.read(subject);
-        const known = found ? this.#adopt(lookup, found) : this.#withinTtl(key);
+        const own = found ? undefined : this.#withinTtl(key);
+        const known = found ? this.#adopt(lookup, found) : own && !this.#isOutdated(own) && own;
         if (known && !isFresh) {
           if (!found) lookup.source = 'cache';
           this.#failure = undefined;
@@ -390,7 +398,7 @@ export class Cache<T extends object> {
     const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
     const asked = orders.next();
     const at = clock();
-    const epoch = sharedTier?.epoch ?? Number.NaN;
+    const epoch = sharedTier?.lastEpoch ?? Number.NaN;
     const elapsed = performance.now() - lookup.begunAt;
     lookup.source = 'service';
     lookup.order = asked;

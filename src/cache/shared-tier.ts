@@ -31,7 +31,8 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
  * **Epoch.** A connection that is back, and a message that does not open, begin a new epoch. What was cached
  * before is still there, but the shared cache is asked before it is served; if that has no row, the service is asked; if
  * that does not answer either, the cached answer serves until `staleIfError`. Without a connection there is no epoch:
- * every lookup asks the shared cache.
+ * every lookup asks the shared cache. One that cannot be asked lets what was cached in the last epoch serve, and nothing
+ * from before.
  *
  * **Unsent.** A tombstone that could not be stored or published waits in a bounded queue for a timer, or the connection.
  * Until it is sent, no row about its subject is believed here. It takes its order when it is sent, after the row was read:
@@ -119,7 +120,8 @@ export interface Found {
 export class SharedTier {
   /** Equal to that of an answer, if no message was missed since. Not a number: messages are being missed. */
   epoch = Number.NaN;
-  #epochs = 0;
+  /** The epoch that began last. What is asked now is valid in it, also while there is no connection. */
+  lastEpoch = 0;
   /** The epoch in which the row that invalidates everything was read. */
   #allReadIn = Number.NaN;
   readonly #store: GuardedSharedCache;
@@ -178,10 +180,10 @@ export class SharedTier {
   /** Reads the row about a subject. `undefined`: the shared cache cannot be asked. */
   async read(subject: string): Promise<Found | undefined> {
     const seal = await this.#currentSeal();
-    const { epoch } = this;
-    const isAllKnown = this.#allReadIn === epoch || (await this.#readAll(seal));
+    const { lastEpoch } = this;
+    const isAllKnown = this.#allReadIn === this.epoch || (await this.#readAll(seal));
     const row = isAllKnown ? await this.#readRow(seal, subject) : undefined;
-    return row && this.#found(subject, epoch, row);
+    return row && this.#found(subject, lastEpoch, row);
   }
 
   /** What counts of a row. */
@@ -279,7 +281,7 @@ export class SharedTier {
   }
 
   #onListening(isListening: boolean): void {
-    this.epoch = isListening ? ++this.#epochs : Number.NaN;
+    this.epoch = isListening ? ++this.lastEpoch : Number.NaN;
     if (!isListening) return;
     // What waits is sent now, and not when the shared cache has rested. That also reads the clock, which can be another
     // server's.
@@ -295,7 +297,7 @@ export class SharedTier {
     if (seal === undefined || typeof text !== 'string' || !text.startsWith(seal.tag)) return;
     const opened = seal.open(MESSAGE, text.slice(seal.tag.length));
     if (opened === undefined) {
-      this.epoch = ++this.#epochs;
+      this.epoch = ++this.lastEpoch;
       return;
     }
     const { subject, order } = JSON.parse(opened) as Message;

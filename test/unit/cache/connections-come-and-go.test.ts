@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
-import { CODE, item, purchase } from '../../support/wire.js';
+import { CODE, guess, item, purchase } from '../../support/wire.js';
 import { fleet, HOUR, MINUTE, moveTimeByHand, SECOND } from './support.js';
 
 // "A process that has missed messages asks the shared cache before it serves what it holds." (contract, section 2)
@@ -122,6 +122,24 @@ describe('a process that has missed messages', () => {
     },
   );
 });
+
+it.each([0, 5])(
+  'a process that is cut off again before it has asked the shared cache asks the service, also after %d calls that failed',
+  async (calls) => {
+    const { service, joinTwo, refund, expectRefused, during } = fleet();
+    const [one, two] = await joinTwo();
+    one.link.break('cut');
+    await refund(two);
+    one.link.mend();
+    await settle();
+    one.link.break('cut');
+    for (let n = 0; n < calls; n++) await during(one.validatePurchase(guess(n)));
+    await expectRefused(one);
+    // And that is kept.
+    service.says = 'outage';
+    expect(await during(one.validatePurchase(CODE))).toBeNull();
+  },
+);
 
 it('a negative answer of a process that knows only the earlier clock of a server that took over counts too', async () => {
   const { server, joinTwo, join, reconnect, refund, expectNone, pass } = fleet();
