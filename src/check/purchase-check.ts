@@ -22,6 +22,7 @@ import {
   type HolderOptions,
   makeHolderCheck,
 } from './holder-check.js';
+import { VisitorCall } from './visitor-call.js';
 
 export type { CheckResult, Decision, Denial } from './decision.js';
 export type { HolderId, HolderOptions } from './holder-check.js';
@@ -214,21 +215,16 @@ export class PurchaseCheck<Req> {
     const { fresh } = options;
     const isFresh = typeof fresh === 'function' ? await fresh(visit.req) : fresh;
     let isOwnError = false;
+    const client = (): AppId => {
+      isOwnError = true;
+      const given = visit.client();
+      isOwnError = false;
+      return given;
+    };
+    const call = new VisitorCall({ signal: visit.signal, client }, flag(owner, 'fresh', isFresh));
     let purchase: Purchase | null;
     try {
-      purchase = await this.keyApi.validatePurchase(code, {
-        fresh: flag(owner, 'fresh', isFresh),
-        // A cached answer needs neither.
-        get signal() {
-          return visit.signal();
-        },
-        get client() {
-          isOwnError = true;
-          const client = visit.client();
-          isOwnError = false;
-          return client;
-        },
-      });
+      purchase = await this.keyApi.validatePurchase(code, call);
     } catch (error) {
       // `onUnknown` is for a service that is down, not for a visitor who has left, nor for an error of the app.
       visit.throwIfLeft();

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
+import { VisitorCall } from '../check/visitor-call.js';
 import { asError, MarketgateError } from '../errors.js';
 import type { AppId } from '../options.js';
 import { handleThrown, refuseWith } from '../web/response.js';
@@ -70,15 +71,6 @@ function signalOf(res: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** What a call for a visitor takes, each made only when it is read. */
-export function callFor(res: ServerResponse, client?: () => AppId) {
-  const leaving = leavingOf(res);
-  return {
-    get signal(): AbortSignal {
-      return leaving.signal();
-    },
-    get client(): AppId {
-      return client?.();
-    },
-  };
-}
+/** What a call for a visitor takes. */
+export const callFor = (res: ServerResponse, client?: () => AppId): VisitorCall =>
+  new VisitorCall({ signal: leavingOf(res).signal, client });

@@ -53,6 +53,16 @@ describe.each(expressVersions)('the guess limit on %s', (_version, express) => {
     expect(asked(VALIDATION)).toBe(3);
   });
 
+  it('counts for the visitor also where a wrapper of a KeyApi adds to what it is called with', async () => {
+    const { keyApi } = await openShop({ guessLimit: { limit: 1 } });
+    const wrapper = Object.assign(Object.create(keyApi), {
+      validatePurchase: (code: string, options: object) =>
+        keyApi.validatePurchase(code, { ...options, fresh: true }),
+    });
+    const { ask } = serve(wrapper, {});
+    expect([await ask(guess(1)), await ask(guess(2))]).toEqual([403, 429]);
+  });
+
   it('counts no valid code, also not of another item, and no repeat that a cache answers', async () => {
     const shared = new MemorySharedCache();
     const options = { cache: { shared }, guessLimit: { limit: 1 } };
