@@ -304,9 +304,9 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** Whether two values from JSON are equal. Without recursion, as above, so not `isDeepStrictEqual`. */
-export function isEqualJson(one: unknown, other: unknown): boolean {
-  const open = [[one, other]];
+/** Whether two objects from JSON are equal. Without recursion, as above, so not `isDeepStrictEqual`. */
+export function isEqualJson(one: object, other: object): boolean {
+  const open: unknown[][] = [[one, other]];
   for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
     const [a, b] = pair as (Record<string, unknown> | null)[];
     if (!a || !b || typeof a !== 'object' || typeof b !== 'object') return false;
