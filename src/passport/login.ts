@@ -315,7 +315,13 @@ export class Login {
         return ['redirect', confirmationQuery(id)];
     }
     const isStarted = this.#inherited !== undefined || state.attempts.length > 0;
-    if (claims.has(authKey)) return this.#endUsed(isStarted);
+    const isUsed = claims.has(authKey);
+    if (!isStarted && this.#hasLostSession()) {
+      // Without an answer of the token store it counts as the first, which is refused and marks the browser.
+      const isFirst = !isUsed && (await claims.claim(authKey).catch(() => true));
+      if (!isFirst) return this.#endLate();
+    }
+    if (isUsed) return this.#endUsed(isStarted);
     if (!isStarted) {
       const mark = markFor(state, authKey, clock());
       if (mark !== state.mark) await this.#save({ mark });
@@ -440,7 +446,9 @@ export class Login {
   async #answer({ id, answer }: Confirmed): Promise<Outcome> {
     const { claims } = this.#setup;
     const pending = this.#pending(id);
-    if (pending === undefined) return this.#endWithoutLogin(id);
+    if (pending === undefined) {
+      return this.#hasLostSession() ? this.#endLate(id) : this.#endWithoutLogin(id);
+    }
     if (isSentByAnotherSite(this.#req)) {
       const message = 'an answer to "Continue as NAME?" that another site has sent does not count';
       throw new Failure('login_failed', message, { status: 403 });
@@ -516,7 +524,7 @@ export class Login {
    * Ends a callback that exchanges nothing. A logged-in user is redirected to `successRedirect`, or passed on to the next
    * handler. For anybody else it throws a {@link Failure} with status 403.
    *
-   * @param id of the login that has ended, where the browser has sent it twice.
+   * @param id of a login that has ended, or any other, where the browser has sent it twice.
    */
   #endWithoutLogin(id?: string): Outcome {
     const { last } = this.#state;
@@ -525,7 +533,7 @@ export class Login {
       const why = storage.whyMissing(this.#req) ?? whyNoAttempt(this.#stored, clock(), this.#who);
       throw notStarted(this.#req, hosts, why);
     }
-    const to = id !== undefined && last?.id === id ? last.to : undefined;
+    const to = id === undefined ? undefined : last?.to;
     note(this.#req, { returnTo: to ?? safeReturnTo(this.#options.returnTo) });
     const { successReturnToOrRedirect, successRedirect } = this.#options;
     const url = successReturnToOrRedirect ? (to ?? successReturnToOrRedirect) : successRedirect;
@@ -573,8 +581,11 @@ export class Login {
     run: () => Promise<Outcome>,
   ): Promise<Outcome | (() => Promise<Outcome>)> {
     const { outcome, isDelivered, state } = end;
-    // With "resave", the end of this response would undo what the other one has saved.
-    if (outcome[0] === 'redirect') await this.#setup.storage.refresh(this.#req);
+    if (outcome[0] === 'redirect') {
+      // With "resave", the end of this response would undo what the other one has saved.
+      const isThere = await this.#setup.storage.refresh(this.#req);
+      if (isThere === false) leaveSession(this.#req);
+    }
     switch (outcome[0]) {
       case 'success':
         return isDelivered ? this.#lookAgain(state.last?.id) : () => this.#takeOver(end);
@@ -620,6 +631,19 @@ export class Login {
     return outcome[0] === 'success' ? this.#succeed(outcome) : outcome;
   }
 
+  /** Whether the session of this request's cookie is gone: another process can have replaced it by that of the login. */
+  #hasLostSession(): boolean {
+    const { storage } = this.#setup;
+    return storage.isInSession && storage.whyMissing(this.#req) !== undefined;
+  }
+
+  /** Ends a request that comes after a login in another process has replaced its session. */
+  async #endLate(id?: string): Promise<Outcome> {
+    // The other response has to be the first.
+    await wait(RESPONSE);
+    return this.#lookAgain(id);
+  }
+
   /**
    * Waits for a login that another process runs, with the auth_key or the attempt of this one. The session shows how that
    * ends: it is gone, or has a login that waits for "Continue". The cookies of this request show nothing: the browser looks
@@ -634,11 +658,8 @@ export class Login {
     for (let waited = 0; ; waited += LOOK) {
       const isThere = await storage.refresh(this.#req);
       if (isThere === undefined && !isUsed) return undefined;
-      if (!isThere) {
-        // The other response has to be the first.
-        await wait(isThere === undefined ? ELSEWHERE : RESPONSE);
-        return this.#lookAgain(id);
-      }
+      if (isThere === undefined) await wait(ELSEWHERE - RESPONSE);
+      if (!isThere) return this.#endLate(id);
       this.#readState();
       const { pending: asked, attempts: open, last } = this.#state;
       if (asked && asked.id !== pending?.id) return ['redirect', confirmationQuery(asked.id)];

@@ -19,6 +19,8 @@ import {
 const TEN_MINUTES = 600_000;
 const withCookie = { headers: { cookie: 'connect.sid=s%3Aold.signature' } };
 
+const isDown = () => Promise.reject(new Error('down'));
+
 type Login = ReturnType<typeof openLogin> & { now: (at: number) => void };
 type Visit = Promise<{ outcome?: unknown[] | undefined }>;
 
@@ -27,6 +29,12 @@ it.each<[string, RegExp, OpenLogin, (login: Login) => Visit]>([
     'the session is not in the store: another process, or a restart',
     /not in the session store: .*another process.*restarted/,
     {},
+    ({ comeBack }) => comeBack('k1', { ...withCookie, session: {}, sessionID: 'new' }),
+  ],
+  [
+    'the session is not in the store, and the token store is down',
+    /not in the session store: /,
+    { tokenStore: { get: isDown, set: isDown, delete: isDown, claim: isDown } },
     ({ comeBack }) => comeBack('k1', { ...withCookie, session: {}, sessionID: 'new' }),
   ],
   [

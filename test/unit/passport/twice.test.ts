@@ -382,6 +382,31 @@ describe.each(expressVersions)('in two processes on %s', (_version, express) => 
       expect(logins()).toHaveLength(1);
     });
 
+    it('a callback and a "Continue" that come to the other once the first has ended lead to where that was', async () => {
+      const { origin, callback, letGoOn, later, follow, browser, logins } = await open({
+        confirm: true,
+      });
+      const beforeCallback = browser.cookies(origin);
+      const both = [callback(), callback()];
+      await letGoOn();
+      const [response] = await later(Promise.all(both));
+      const page = await follow(response as Response);
+      const beforeAnswer = browser.cookies(origin);
+      await browser.pressContinue(page);
+      const answer = browser.history.findLast((url) => url.includes('continue')) ?? '';
+      // What was under way for longer comes with the cookies of before.
+      for (const [url, cookie] of [
+        [`${origin}/callback?auth_key=k1`, beforeCallback],
+        [`${origin}/callback?auth_key=k1`, beforeAnswer],
+        [answer, beforeAnswer],
+        [answer, beforeAnswer],
+      ] as const) {
+        const late = await later(browser.get(url, { cookie }));
+        expect((await follow(late)).text).toBe('/wanted 77');
+      }
+      expect(logins()).toHaveLength(1);
+    });
+
     it('two auth_keys of one attempt are one login', async () => {
       const { callback, letGoOn, later, follow, exchanged } = await open();
       const both = [callback('k1'), callback('k2')];
