@@ -15,6 +15,8 @@ import { fuzz } from './support/fuzz.js';
  * - A process that has got a negative answer serves no positive answer that was requested before it. With one fault at a
  *   time, no process does once the fault is over.
  * - In an outage of the service, the last positive answer serves until `staleIfError`, and no answer serves longer.
+ * - A row that is evicted before a process has asked about it that was cut off is two faults: that process knows only what
+ *   it has heard itself, until it asks the service.
  * - Where the order is in doubt, the negative answer wins: one that could not be sent at once is sent when the fault is
  *   over, and until then a positive answer can have been requested. It is asked about once more, and need not serve in an
  *   outage.
@@ -81,6 +83,11 @@ interface Process {
   readonly asked: number[];
   /** By code: up to which request it must refuse. */
   refused: number[];
+  /** By code: the same, of what it has heard itself. */
+  heard: number[];
+  /** The codes that it has not asked about since it can have missed messages, and those whose row is lost since. */
+  readonly behind: Set<number>;
+  readonly lost: Set<number>;
   /** By code: the positive answer that it has served last. */
   served: number[];
 }
@@ -119,7 +126,10 @@ class Fleet {
   readonly isInDoubt = CODES.map(() => false);
   readonly doubtedUpTo = none();
   readonly processes = SKEWS.map(
-    (_, n): Process => ({ ...this.start(n), asked: none(), refused: none(), served: none() }),
+    (_, n): Process => ({
+      ...{ ...this.start(n), asked: none(), refused: none(), heard: none(), served: none() },
+      ...{ behind: new Set(), lost: new Set() },
+    }),
   );
 
   /** @param pass - lets time pass, for timers and `performance.now`. */
@@ -166,6 +176,7 @@ class Fleet {
     const isApart = isApartFrom(process);
     const number = this.requests.push({ at: this.now, isApart }) - 1;
     process.asked[index] = number;
+    process.lost.delete(index);
     const isSold = this.isSold[index];
     const sold = { ...purchase, purchase_code, item: { ...item, version: `${number}` } };
     const answer = (): Reply => {
@@ -182,14 +193,17 @@ class Fleet {
     if (this.faults.some(({ what }) => isLinkFault(what))) this.isInDoubt[index] = true;
     raise(this.lastRefused, index, upTo);
     raise(process.refused, index, upTo);
+    raise(process.heard, index, upTo);
   }
 
   /** Timers run, so all processes know what any has heard, if nothing is in their way. */
   async tellAll(): Promise<void> {
     await this.elapse(15_000);
     if (this.maxFaults > 1 || this.faults.some(({ what }) => what !== 'behind')) return;
-    for (const { refused } of this.processes) {
-      for (const [index, upTo] of this.lastRefused.entries()) raise(refused, index, upTo);
+    for (const { refused, lost } of this.processes) {
+      for (const [index, upTo] of this.lastRefused.entries()) {
+        if (!lost.has(index)) raise(refused, index, upTo);
+      }
     }
   }
 
@@ -257,6 +271,7 @@ class Fleet {
     const { process, code: index, fresh, after, askedBefore, end } = lookup;
     const broken = (what: string) => this.broken(lookup, what);
     if (end === undefined) throw broken('the lookup never ends');
+    if (!isLate && process.link.fault === undefined) process.behind.delete(index);
     const hasAsked = (process.asked[index] as number) > askedBefore;
     const last = process.served[index] as number;
     const ageOf = (number: number): number => this.now - (this.requests[number]?.at ?? 0);
@@ -311,13 +326,26 @@ class Fleet {
     this.faults.push(fault);
     const process = this.processes[of];
     if (isLinkFault(what)) {
-      for (const { link } of process ? [process] : this.processes) link.break(what);
-    } else if (what === 'evict') this.shared.rows.delete([...this.shared.rows.keys()][of] ?? '');
-    else if (what === 'kill') {
+      for (const { link, behind } of process ? [process] : this.processes) {
+        link.break(what);
+        if (what !== 'cut' && what !== 'without messages') continue;
+        for (const index of CODES.keys()) behind.add(index);
+      }
+    } else if (what === 'evict') {
+      this.shared.rows.delete([...this.shared.rows.keys()][of] ?? '');
+      for (const { behind, lost, refused, heard } of this.processes) {
+        for (const index of behind) {
+          lost.add(index);
+          refused[index] = heard[index] as number;
+        }
+      }
+    } else if (what === 'kill') {
       await process?.keyApi.close();
       // With one fault, the shared cache knows what the process has heard.
       const refused = this.maxFaults === 1 && process ? process.refused : none();
-      if (process) Object.assign(process, this.start(of), { served: none(), refused });
+      if (process) {
+        Object.assign(process, this.start(of), { served: none(), heard: none(), refused });
+      }
     } else {
       const stepsBy = { empty: 0, failover: 0, behind: -5 * MINUTE, ahead: HOUR }[what];
       this.skew += stepsBy;
