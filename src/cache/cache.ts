@@ -353,7 +353,6 @@ export class Cache<T extends object> {
         const known = found ? this.#adopt(lookup, found) : own && !this.#isOutdated(own) && own;
         if (known && !isFresh) {
           if (!found) lookup.source = 'cache';
-          this.#failure = undefined;
           return this.#report(lookup.source, known);
         }
         // One process asks, and the others wait for what it shares.
@@ -442,17 +441,14 @@ export class Cache<T extends object> {
     epoch: number,
     found: Found | undefined,
   ): Promise<Answer<T> | undefined> {
-    const { key, subject } = lookup;
+    const { subject } = lookup;
     const { value, order } = answer;
     const isLate = await sharedTier.share(subject, order, content, found);
-    // Messages since the request was sent were missed.
-    const hasMissed = !sharedTier.isResting && sharedTier.epoch !== epoch;
-    if (isLate || hasMissed) {
+    // A later answer is there, or messages since the request was sent were missed.
+    if (isLate || sharedTier.epoch !== epoch) {
       const now = await sharedTier.read(subject);
       const known = now && this.#adopt(lookup, now);
       if (value === null) return known ?? answer;
-      // A later answer hides whether it was invalidated before that, which the missed messages would tell.
-      if (hasMissed && this.#positive.peek(key) !== answer) return undefined;
     }
     return value !== null && this.parts.orders.isInvalid(subject, order) ? undefined : answer;
   }
