@@ -1,6 +1,6 @@
 import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { type ClientSettings, type FetchLike, isLoopback } from './client-options.js';
 import { NetworkFailure, ProxyFailure } from './failure.js';
 import { MAX_REQUESTS } from './turns.js';
@@ -86,6 +86,7 @@ export class Connections {
   readonly #timeout: number;
   readonly #undici: typeof import('undici');
   #agent: Dispatcher | undefined;
+  #openingAgent: Dispatcher | undefined;
   #usedAt = { time: 0, date: 0 };
   #lookups = 0;
 
@@ -112,7 +113,7 @@ export class Connections {
   }
 
   readonly send: Send = async (origin, path, { needsNewConnection, ...outgoing }) => {
-    const agent = needsNewConnection ? this.#open({ pipelining: 0 }) : this.#shared();
+    const agent = needsNewConnection ? this.#opening() : this.#shared();
     // The deadline of the call is in their place.
     const limits = { headersTimeout: 0, bodyTimeout: 0 };
     const response = await agent.request({ origin, path, ...outgoing, ...limits });
@@ -130,7 +131,13 @@ export class Connections {
 
   /** Ends all connections, at once. */
   async close(): Promise<void> {
-    await this.#agent?.destroy();
+    await Promise.all([this.#agent?.destroy(), this.#openingAgent?.destroy()]);
+  }
+
+  /** Opens a connection for each request, and closes it after that. */
+  #opening(): Dispatcher {
+    this.#openingAgent ??= this.#open({ pipelining: 0 });
+    return this.#openingAgent;
   }
 
   /** The connections that requests share, without those that were idle for too long. */
@@ -152,8 +159,8 @@ export class Connections {
     this.#usedAt = { time: performance.now(), date: Date.now() };
   }
 
-  #open(options: Agent.Options): Dispatcher {
-    const { Agent, EnvHttpProxyAgent, Pool } = this.#undici;
+  #open(options: Pool.Options): Dispatcher {
+    const { EnvHttpProxyAgent, Pool } = this.#undici;
     const connect = {
       timeout: this.#timeout,
       lookup: this.#lookup,
@@ -167,7 +174,8 @@ export class Connections {
       keepAliveMaxTimeout: KEPT,
       maxHeaderSize: MAX_HEAD,
     };
-    if (isLoopback(new URL(this.#url.origin).hostname)) return new Agent(all);
+    const { origin } = this.#url;
+    if (isLoopback(new URL(origin).hostname)) return new Pool(origin, all);
     try {
       return new EnvHttpProxyAgent({
         ...all,

@@ -15,6 +15,12 @@ function keyApiOf(baseUrl: string, options: object = {}): KeyApi {
   return keyApi;
 }
 
+function loginApiOf(authUrl: string, options: object = {}): LoginApi {
+  const loginApi = new LoginApi({ authUrl, appId: 'app', appSecret: 'secret', ...options });
+  onTestFinished(() => loginApi.close());
+  return loginApi;
+}
+
 const answered: Answerer = ({ path }, res) => {
   if (path === '/api/authorize') json(res, { access_token: 'token' });
   else if (path === '/api/get_user_info') json(res, { user_info: userInfo });
@@ -62,10 +68,8 @@ describe("the package's own connections", () => {
 
   it('are new for the exchange of an auth_key, and for the question that decides about an outage', async () => {
     const upstream = await startUpstream(answered);
-    const app = { authUrl: upstream.url, appId: 'app', appSecret: 'secret' };
-    const loginApi = new LoginApi(app);
+    const loginApi = loginApiOf(upstream.url);
     const keyApi = keyApiOf(upstream.url);
-    onTestFinished(() => loginApi.close());
     await loginApi.getUser('token');
     await loginApi.exchange('auth-key');
     await loginApi.getUser('token');
@@ -75,6 +79,26 @@ describe("the package's own connections", () => {
     const [user, exchange, again, read, question, later] = portsOf(upstream);
     expect([user, again]).not.toContain(exchange);
     expect([read, later]).not.toContain(question);
+  });
+
+  it('are opened for each exchange, also for several at once and after a failure, and are closed after it', async () => {
+    const sockets: (net.Socket | null)[] = [];
+    const upstream = await startUpstream((request, res, n) => {
+      sockets.push(res.socket);
+      if (request.body.includes('cut')) res.socket?.destroy();
+      else if (!request.body.includes('hangs')) answered(request, res, n);
+    });
+    const loginApi = loginApiOf(upstream.url);
+    await loginApi.exchange('one');
+    await Promise.all(['two', 'three', 'four'].map((key) => loginApi.exchange(key)));
+    await expectError(loginApi.exchange('cut'), 'service_unavailable');
+    await Promise.all(['five', 'six'].map((key) => loginApi.exchange(key)));
+    const hangs = expectError(loginApi.exchange('hangs'), 'service_unavailable', 'was closed');
+    await vi.waitFor(() => expect(sockets).toHaveLength(8));
+    await loginApi.close();
+    await hangs;
+    expect(new Set(sockets).size).toBe(8);
+    await vi.waitFor(() => expect(sockets.filter((socket) => !socket?.destroyed)).toEqual([]));
   });
 
   it('give each address of a host 2.5 s to connect', async () => {
@@ -137,6 +161,17 @@ describe('a proxy of the environment', () => {
     through(name, proxy.url, 'market.example');
     await rejection(ask());
     expect(proxy.tunnels).toHaveLength(1);
+  });
+
+  it('opens a tunnel for each exchange of an auth_key', async () => {
+    const upstream = await startUpstream(answered);
+    const proxy = await forwardProxy(upstream.url);
+    onTestFinished(proxy.close);
+    through('http_proxy', proxy.url);
+    const loginApi = loginApiOf(far, { allowInsecure: true });
+    await loginApi.exchange('one');
+    await Promise.all(['two', 'three'].map((key) => loginApi.exchange(key)));
+    expect(proxy.tunnels).toHaveLength(3);
   });
 
   const refusingProxy = async (status: number) => {
