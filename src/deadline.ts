@@ -12,7 +12,11 @@ export class Deadline {
   readonly #controller = new AbortController();
   readonly #endsAt: number;
   readonly #timer: NodeJS.Timeout | undefined;
-  readonly #ended: Promise<never>;
+  /** Rejects {@link #ended}. */
+  #end: (reason: unknown) => void = () => {};
+  readonly #ended = new Promise<never>((_resolve, reject) => {
+    this.#end = reject;
+  });
   readonly #stopListening: (() => void) | undefined;
 
   /**
@@ -27,12 +31,6 @@ export class Deadline {
     if (milliseconds < Number.POSITIVE_INFINITY) {
       this.#timer = setTimeout(setImmediate, milliseconds, () => this.abort(exceeded()));
     }
-    this.#ended = new Promise((_resolve, reject) => {
-      onAbort(this.signal, () => {
-        this.dispose();
-        reject(this.signal.reason);
-      });
-    });
     this.#ended.catch(() => {});
     if (caller === undefined) return;
     const isPart = caller instanceof Deadline;
@@ -53,6 +51,9 @@ export class Deadline {
   }
 
   abort(reason: unknown): void {
+    if (this.aborted) return;
+    this.dispose();
+    this.#end(reason);
     this.#controller.abort(reason);
   }
 
