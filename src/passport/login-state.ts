@@ -122,6 +122,8 @@ const isLive = ({ at }: { at: number }, now: number): boolean => now - at < LOGI
  * @param who is logged in.
  */
 export function readState(stored: unknown, now: number, who: string | undefined): LoginState {
+  // Most logins begin so, and to throw for each would take more time than all else here.
+  if (stored === undefined) return { attempts: [] };
   try {
     const { attempts, mark, pending, last, known } = stored as LoginState;
     const isWaiting = pending && isLive(pending, now) && now < pending.token.expiresAt;
