@@ -131,6 +131,16 @@ describe("an app's own GuessLimit", () => {
     },
   );
 
+  it('that has refused lets in again when it says so: a refused attempt counts nowhere', async () => {
+    // With a limit of its own, as RedisGuessLimit has it, the process counts by that too.
+    const guessLimit = { ...limitOf(0), limit: 2 };
+    const { ask } = shopWith({ guessLimit });
+    for (let n = 0; n < 3; n++) expect(await ask('wrong')).toBe('too_many_attempts');
+    guessLimit.reserve.mockImplementation(async () => () => {});
+    for (let n = 0; n < 2; n++) expect(await ask('wrong')).toBe('invalid');
+    expect(await ask('wrong')).toBe('too_many_attempts');
+  });
+
   it('that refuses while an attempt in flight ends is asked again, because that can be given back', async () => {
     const guessLimit = limitOf(1);
     const { ask, service } = shopWith({ guessLimit });
