@@ -230,7 +230,7 @@ export class Attempt {
     const { attempts } = this;
     const client = this.#client;
     const reserved = this.#reserved.splice(0);
-    if (attempts === undefined || client === undefined || reserved.length === 0) return;
+    if (attempts === undefined || client === undefined) return;
     const given = isCounted ? [] : reserved.map((giveBack) => giveBack()).filter(Boolean);
     if (given.length === 0) attempts.leave(client);
     else {
