@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
-import { isNavigation, prefersHtml } from '../../../src/web/request.js';
+import { isNavigation, isSentUnseen, prefersHtml } from '../../../src/web/request.js';
 
 const asRequest = (fields: object) => fields as IncomingMessage & never;
 
@@ -14,12 +14,38 @@ it.each<[object, string, boolean]>([
   // Node's own fetch always says "cors".
   [{ ...PAGE, 'sec-fetch-mode': 'cors', 'user-agent': 'node' }, 'GET', true],
   [{ ...PAGE, 'x-requested-with': 'XMLHttpRequest' }, 'GET', false],
-  [{ ...PAGE, purpose: 'prefetch' }, 'GET', false],
-  [{ ...PAGE, 'x-sec-purpose': 'prefetch' }, 'GET', false],
-  [{ ...PAGE, 'next-router-prefetch': '1' }, 'GET', false],
   [{}, 'GET', false],
 ])('%o with %s is a navigation: %s', (headers, method, expected) => {
   expect(isNavigation(asRequest({ headers, method }))).toBe(expected);
+});
+
+it.each([
+  ['sec-purpose', 'prefetch;prerender'],
+  ['sec-purpose', 'Prerender'],
+  ['x-sec-purpose', 'prefetch'],
+  ['purpose', 'prefetch'],
+  ['x-purpose', 'preview'],
+  ['x-moz', 'prefetch'],
+  ['next-router-prefetch', '1'],
+  ['x-middleware-prefetch', '1'],
+  ['hx-preloaded', 'true'],
+])('a request with %s: %s comes before a click, and is no navigation', (name, value) => {
+  expect(isNavigation(asRequest({ headers: { ...PAGE, [name]: value }, method: 'GET' }))).toBe(
+    false,
+  );
+});
+
+it.each([
+  ['cross-site', 'no-cors', 'image', true],
+  ...['iframe', 'frame', 'embed', 'object', 'fencedframe'].map(
+    (element) => ['cross-site', 'navigate', element, true] as const,
+  ),
+  ['cross-site', 'navigate', 'document', false],
+  ['same-site', 'no-cors', 'image', false],
+  ['same-origin', 'navigate', 'iframe', false],
+])('what a %s page makes a browser send (%s, %s) is unseen: %s', (site, mode, dest, expected) => {
+  const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
+  expect(isSentUnseen(asRequest({ headers }))).toBe(expected);
 });
 
 it.each<[string | undefined, boolean]>([
