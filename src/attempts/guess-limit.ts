@@ -96,7 +96,7 @@ export class MemoryGuessLimit {
     const { limit, windowMs, total } = this.limits;
     const now = this.clock();
     const own = this.#clients.get(client);
-    if (own === undefined || own.count === 0 || now >= own.endsAt) return undefined;
+    if (own === undefined || now >= own.endsAt) return undefined;
     // A clock of the app's can have stepped back.
     const left = Math.min(own.endsAt - now, windowMs);
     if (own.count >= limit) return left;
@@ -117,10 +117,8 @@ export class MemoryGuessLimit {
     for (const window of windows) window.count++;
     return () => {
       for (const window of windows) window.count--;
-      // Clients without a failed attempt take no place from the others. The last entry stays, because to delete that
-      // clears all of the LRU, whatever its size.
-      const isEmpty = own.count === 0 && this.#clients.peek(client) === own;
-      if (isEmpty && this.#clients.size > 1) this.#clients.delete(client);
+      // Clients without a failed attempt take no place from the others.
+      if (own.count === 0 && this.#clients.peek(client) === own) this.#clients.delete(client);
     };
   }
 }

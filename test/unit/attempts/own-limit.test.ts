@@ -35,6 +35,14 @@ describe("an app's own GuessLimit", () => {
     expect(guessLimit.counts).toEqual(new Map([['anna', 12]]));
   });
 
+  it('counts a client with a long name by its hash, and apart from others', async () => {
+    const guessLimit = limitOf(1);
+    const { ask } = shopWith({ guessLimit });
+    for (const end of ['a', 'b'])
+      expect(await ask('wrong', 'x'.repeat(5000) + end)).toBe('invalid');
+    for (const client of guessLimit.counts.keys()) expect(client).toMatch(/^[\w-]{43}$/);
+  });
+
   it('counts two services, and two accounts, by scopes that contain no key', async () => {
     const guessLimit = limitOf(100);
     const { fetch } = new ServiceInMemory(() => json(refusal('Invalid purchase code'), 404));

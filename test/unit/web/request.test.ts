@@ -35,11 +35,13 @@ it.each([
   );
 });
 
-it.each([
+it.each<[string, string, string, boolean]>([
   ['cross-site', 'no-cors', 'image', true],
-  ...['iframe', 'frame', 'embed', 'object', 'fencedframe'].map(
-    (element) => ['cross-site', 'navigate', element, true] as const,
-  ),
+  ['cross-site', 'navigate', 'iframe', true],
+  ['cross-site', 'navigate', 'frame', true],
+  ['cross-site', 'navigate', 'embed', true],
+  ['cross-site', 'navigate', 'object', true],
+  ['cross-site', 'navigate', 'fencedframe', true],
   ['cross-site', 'navigate', 'document', false],
   ['same-site', 'no-cors', 'image', false],
   ['same-origin', 'navigate', 'iframe', false],
