@@ -160,7 +160,7 @@ export class Connections {
   }
 
   #open(options: Pool.Options): Dispatcher {
-    const { EnvHttpProxyAgent, Pool } = this.#undici;
+    const { buildConnector, EnvHttpProxyAgent, Pool } = this.#undici;
     const connect = {
       timeout: this.#timeout,
       lookup: this.#lookup,
@@ -169,7 +169,8 @@ export class Connections {
     };
     const all = {
       ...options,
-      connect,
+      // One for all connections of the agent, because it keeps the TLS session, which a new connection resumes.
+      connect: buildConnector(connect),
       keepAliveTimeout: KEPT,
       keepAliveMaxTimeout: KEPT,
       maxHeaderSize: MAX_HEAD,

@@ -1,6 +1,8 @@
+import dns from 'node:dns';
 import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import net from 'node:net';
+import tls from 'node:tls';
 import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expectError, rejection, throwing } from '../../support/errors.js';
@@ -19,6 +21,13 @@ function loginApiOf(authUrl: string, options: object = {}): LoginApi {
   const loginApi = new LoginApi({ authUrl, appId: 'app', appSecret: 'secret', ...options });
   onTestFinished(() => loginApi.close());
   return loginApi;
+}
+
+/** Those of the machine that runs the tests. */
+function withoutProxies(): void {
+  for (const each of ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'NO_PROXY']) {
+    vi.stubEnv(each, undefined);
+  }
 }
 
 const answered: Answerer = ({ path }, res) => {
@@ -140,9 +149,7 @@ describe('a request that hangs', () => {
 describe('a proxy of the environment', () => {
   const far = 'http://market.example';
   const through = (name: string, url: string, noProxy = '') => {
-    for (const each of ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'NO_PROXY']) {
-      vi.stubEnv(each, undefined);
-    }
+    withoutProxies();
     vi.stubEnv(name, url);
     vi.stubEnv('no_proxy', noProxy);
   };
@@ -209,6 +216,25 @@ describe('a certificate', () => {
   const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
   const leaf = read('./leaf.pem');
   const identity = { key: leaf, cert: leaf };
+
+  it('is looked at once by exchanges that follow each other: they resume the TLS session', async () => {
+    withoutProxies();
+    const resumed: boolean[] = [];
+    const near = await https(identity, ({ socket }, res) => {
+      resumed.push((socket as tls.TLSSocket).isSessionReused());
+      json(res, { access_token: 'token' });
+    });
+    const { lookup } = dns;
+    const toHere = (_host: string, ...rest: [dns.LookupOptions, () => void]) =>
+      lookup('127.0.0.1', ...rest);
+    vi.spyOn(dns, 'lookup').mockImplementation(toHere as never);
+    const { connect } = tls;
+    const unverified = (options: object) => connect({ ...options, rejectUnauthorized: false });
+    vi.spyOn(tls, 'connect').mockImplementation(unverified as never);
+    const loginApi = loginApiOf(near.replace('127.0.0.1', 'market.example'));
+    for (const key of ['one', 'two', 'three']) await loginApi.exchange(key);
+    expect(resumed).toEqual([false, true, true]);
+  });
 
   it.each<[string, Parameters<typeof https>[0], RegExp]>([
     ['without its chain', identity, /chain is incomplete.*NODE_EXTRA_CA_CERTS/],
