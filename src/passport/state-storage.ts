@@ -26,12 +26,11 @@ export interface StateStorage {
  */
 const MAX_SESSION_STATE = 600;
 
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
 /** Without the value of the token, which has room of its own in a session. */
-function sizeOf(state: LoginState): number {
-  const { pending } = state;
-  const token = pending && { ...pending.token, value: '' };
-  return Buffer.byteLength(JSON.stringify({ ...state, pending: pending && { ...pending, token } }));
-}
+const sizeOf = (state: LoginState): number =>
+  bytesOf(state) - bytesOf(state.pending?.token.value ?? '');
 
 /** Stores the state in the session. @param scope keeps the strategies of one app apart. */
 export function statesInSession(scope: string): StateStorage {
