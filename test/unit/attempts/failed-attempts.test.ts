@@ -33,6 +33,14 @@ describe('a client of a KeyApi', () => {
     expect(await ask('wrong', '2001:db8:1:2ff::1')).toBe('invalid');
     expect(await ask('wrong', '2001:db8:1:200:ffff::9')).toBe('too_many_attempts');
     expect(await ask('wrong', '2001:db8:1:300::1')).toBe('invalid');
+    expect(await ask('wrong', 'fe80::1%br-lan')).toBe('invalid');
+    expect(await ask('wrong', 'fe80::2%br-lan')).toBe('too_many_attempts');
+  });
+
+  it('is a name where some notations would read an address', async () => {
+    const { ask } = shopWith({ guessLimit: { limit: 1 } });
+    for (const id of ['10', '012', '0xa', '0.0.0.10'])
+      expect(await ask('wrong', id)).toBe('invalid');
   });
 
   it('is nobody where it is not given or false, and with guessLimit: false', async () => {
