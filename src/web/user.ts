@@ -25,8 +25,8 @@ export function identityOf(user: unknown): string {
   const fields = Object(user) as Record<string, unknown>;
   for (const name of ID_NAMES) {
     const id = fields[name];
-    // Some databases have objects with a text of their own for ids.
-    const text = id === undefined || id === null ? '' : String(id);
+    // Some databases have objects with a text of their own for ids. A method is none: every string has one named "sub".
+    const text = id === undefined || id === null || typeof id === 'function' ? '' : String(id);
     if (text !== '' && !text.startsWith('[object ')) return `${name} ${text}`;
   }
   return JSON.stringify(user);

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { identityOf } from '../../../src/web/user.js';
+
+// "Continue" does not count where somebody else is logged in by then, and an app's users are of any shape.
+
+/** An id as of a database whose ids are objects. */
+const objectId = (text: string) => ({ toString: () => text });
+
+it.each([
+  ...['id', '_id', 'sub', 'userId', 'username', 'email'].map((name) => [name, 'anna', 'bert']),
+  ['id', 0, 1],
+  ['_id', objectId('65f1'), objectId('65f2')],
+])('users are told apart by their %s, whatever else changes: %o, %o', (name, one, other) => {
+  const userOf = (id: unknown, seenAt: number) => identityOf({ [String(name)]: id, seenAt });
+  expect(userOf(one, 1)).toBe(userOf(one, 2));
+  expect(userOf(one, 1)).not.toBe(userOf(other, 1));
+});
+
+it.each([
+  ['are text', 'anna', 'bert'],
+  ['have none', { name: 'anna' }, { name: 'bert' }],
+  ['have one that is null', { id: null, email: 'anna' }, { id: null, email: 'bert' }],
+  ['have an empty one', { id: '', email: 'anna' }, { id: '', email: 'bert' }],
+  ['have an object without a text', { id: {}, email: 'anna' }, { id: {}, email: 'bert' }],
+])('users whose ids %s are told apart by all else', (_what, one, other) => {
+  expect(identityOf(one)).not.toBe(identityOf(other));
+});
