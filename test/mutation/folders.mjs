@@ -11,13 +11,15 @@ const FOLDERS = {
   express: { tests: ['express', 'passport', 'options'] },
   stores: {
     mutate: ['src/stores/**/*.ts', '!src/stores/redis/**'],
-    tests: ['stores', 'check', 'express', 'options', 'passport'],
+    tests: ['stores', 'check', 'options'],
   },
   redis: {
     mutate: ['src/stores/redis/**/*.ts'],
     tests: ['stores', '../system/redis'],
   },
   cache: { tests: ['cache'] },
+  attempts: { tests: ['attempts', 'options'] },
+  web: { tests: ['web', 'express', 'passport'] },
   clients: {
     mutate: ['src/clients/**/*.ts', 'src/model/**/*.ts'],
     tests: ['clients', 'model', 'diagnostics', 'secrets', 'cache'],

@@ -286,6 +286,9 @@ describe('what a session keeps is short', () => {
       await start({ returnTo: n === 200 ? `/${'\u{1f980}'.repeat(120)}` : undefined }, elsewhere);
       sizes.push(sizeOf(session));
     }
+    // JSON has two bytes for each of these.
+    await stop(session, 0, `/${'"'.repeat(340)}`);
+    sizes.push(sizeOf(session));
     await stop(session, 347);
     await comeBack('own');
     sizes.push(sizeOf(session) - token.value.length);
