@@ -81,8 +81,9 @@ export function checkKeepsLogin(req: IncomingMessage, session: Session): void {
  * come back. express-session writes nothing where there is no session.
  */
 export function leaveSession(req: object): void {
-  const { writable, value } = Object.getOwnPropertyDescriptor(req, 'session') ?? {};
-  if (!writable || typeof value?.regenerate !== 'function') return;
+  // Not one behind a getter, as cookie-session's is.
+  const { value } = Object.getOwnPropertyDescriptor(req, 'session') ?? {};
+  if (typeof value?.regenerate !== 'function') return;
   Reflect.set(req, 'session', undefined);
   // Without this, express-session's `unset: 'destroy'` would end the session of a user who connects an account.
   Reflect.set(req, 'sessionID', undefined);

@@ -166,6 +166,16 @@ describe('with a session that cannot keep a login', () => {
     expect(exchanged).toEqual(['k1']);
   });
 
+  it('which a proxy says the browser does get: the session can know of https what Express does not', async () => {
+    const { start } = openLogin();
+    const session = { regenerate: () => {}, cookie: { secure: true } };
+    const req = { _sessionManager: {}, session };
+    const headers = { 'x-forwarded-proto': 'https' };
+    expect((await start({}, req)).outcome?.[0]).toBe('error');
+    expect((await start({}, { ...req, headers })).outcome?.[0]).toBe('redirect');
+    expect((await start({}, { ...req, secure: true })).outcome?.[0]).toBe('redirect');
+  });
+
   it('neither a callback nor "Continue" spends anything', async () => {
     const byPassport = { _sessionManager: {}, session: { id: 'a' } };
     const refused = ['error', expect.objectContaining({ message: expect.stringMatching(/regen/) })];

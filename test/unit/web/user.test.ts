@@ -6,17 +6,21 @@ import { identityOf } from '../../../src/web/user.js';
 /** An id as of a database whose ids are objects. */
 const objectId = (text: string) => ({ toString: () => text });
 
-it.each([
-  ...['id', '_id', 'sub', 'userId', 'username', 'email'].map((name) => [name, 'anna', 'bert']),
+it.each<[string, unknown, unknown]>([
+  ['id', 'anna', 'bert'],
+  ['sub', 'anna', 'bert'],
+  ['userId', 'anna', 'bert'],
+  ['username', 'anna', 'bert'],
+  ['email', 'anna', 'bert'],
   ['id', 0, 1],
   ['_id', objectId('65f1'), objectId('65f2')],
 ])('users are told apart by their %s, whatever else changes: %o, %o', (name, one, other) => {
-  const userOf = (id: unknown, seenAt: number) => identityOf({ [String(name)]: id, seenAt });
+  const userOf = (id: unknown, seenAt: number) => identityOf({ [name]: id, seenAt });
   expect(userOf(one, 1)).toBe(userOf(one, 2));
   expect(userOf(one, 1)).not.toBe(userOf(other, 1));
 });
 
-it.each([
+it.each<[string, unknown, unknown]>([
   ['are text', 'anna', 'bert'],
   ['have none', { name: 'anna' }, { name: 'bert' }],
   ['have one that is null', { id: null, email: 'anna' }, { id: null, email: 'bert' }],
