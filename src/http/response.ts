@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer';
 import { MarketgateError } from '../errors.js';
 
 /** The JSON object in a response. */
@@ -21,7 +20,7 @@ export interface JsonResponse {
 export function parseJson(
   name: string,
   status: number,
-  body: Buffer,
+  body: Uint8Array,
   contentType: string | undefined,
 ): JsonResponse {
   const decoded = decodeText(body, contentType);
@@ -38,11 +37,9 @@ const UNREADABLE = 'text that is not UTF-8, and the header Content-Type names no
  * The text of a body: UTF-8 (in which a NUL is none), else in the charset that the answer names. `undefined`: in neither.
  * No character is ever replaced, because a licence that is compared would be another one.
  */
-function decodeText(bytes: Buffer, contentType = ''): string | undefined {
+function decodeText(bytes: Uint8Array, contentType = ''): string | undefined {
   const [, charset = ''] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType) ?? [];
   if (!bytes.includes(0)) {
-    // Much of what writes JSON escapes all other characters. Then a long list is decoded in half of the time.
-    if (isAscii(bytes)) return bytes.toString('latin1');
     const text = decodedAs('utf-8', bytes);
     if (text !== undefined) return text;
   }
