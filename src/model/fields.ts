@@ -291,8 +291,7 @@ export function deepFreeze<T>(value: T): T {
   // Without recursion, because JSON can be nested too deeply for the stack.
   const open: unknown[] = [];
   const enter = (inner: unknown): void => {
-    // Also true of everything that is not an object.
-    if (!Object.isFrozen(inner)) open.push(inner);
+    if (typeof inner === 'object' && !Object.isFrozen(inner)) open.push(inner);
   };
   enter(value);
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
