@@ -441,14 +441,17 @@ export class Cache<T extends object> {
     epoch: number,
     found: Found | undefined,
   ): Promise<Answer<T> | undefined> {
-    const { subject } = lookup;
+    const { key, subject } = lookup;
     const { value, order } = answer;
     const isLate = await sharedTier.share(subject, order, content, found);
-    // A later answer is there, or messages since the request was sent were missed.
-    if (isLate || sharedTier.epoch !== epoch) {
+    // Messages since the request was sent were missed.
+    const hasMissed = sharedTier.epoch !== epoch;
+    if (isLate || hasMissed) {
       const now = await sharedTier.read(subject);
       const known = now && this.#adopt(lookup, now);
       if (value === null) return known ?? answer;
+      // A later answer hides whether it was invalidated before that, which the missed messages would tell.
+      if (hasMissed && this.#positive.peek(key) !== answer) return undefined;
     }
     return value !== null && this.parts.orders.isInvalid(subject, order) ? undefined : answer;
   }

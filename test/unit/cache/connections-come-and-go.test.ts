@@ -72,6 +72,25 @@ describe('a process that has missed messages', () => {
     expect(await during(slow)).toBeNull();
   });
 
+  it('asks again where a later answer hides whether its own was invalidated', async () => {
+    const { service, joinTwo, during } = fleet();
+    const [one, two] = await joinTwo();
+    one.link.break('cut');
+    service.hold();
+    const asked = one.validatePurchase(CODE, { fresh: true });
+    await settle();
+    await two.invalidate(CODE);
+    service.item = { ...item, version: 'later' };
+    const later = two.validatePurchase(CODE);
+    await settle();
+    one.link.mend();
+    await service.release(1);
+    expect(await later).toMatchObject({ item: { version: 'later' } });
+    await service.release();
+    expect(await during(asked)).toMatchObject({ item: { version: 'later' } });
+    expect(service.asked()).toBe(4);
+  });
+
   it('has missed one when it cannot be opened', async () => {
     const { service, shared, joinTwo, expectSold, expectRefused } = fleet();
     const [one, other] = await joinTwo();
