@@ -110,10 +110,8 @@ export class MemoryHolderStore implements HolderStore {
     const seats = this.#taken(name);
     const until = performance.now() + this.#cooldown;
     for (const each of holder === undefined ? [...seats.keys()] : [asStored(holder)]) {
-      if (this.#cooldown === 0) seats.delete(each);
-      else if (seats.get(each) === Number.POSITIVE_INFINITY) seats.set(each, until);
+      if (seats.get(each) === Number.POSITIVE_INFINITY) seats.set(each, until);
     }
-    if (seats.size === 0) this.#seats.delete(name);
   }
 
   /** @throws TypeError for a blank `code`. */

@@ -50,7 +50,7 @@ export function storeFailure(name: string, error: unknown, words?: string): Mark
 function describeError(error: unknown): string {
   const { name, code }: Partial<Record<string, unknown>> = Object(error);
   const kind = /^[A-Za-z]{0,34}Error$/.test(String(name)) ? name : 'Error';
-  // As in ECONNREFUSED, ERR_SOCKET_CLOSED, 57P01.
-  const isCode = typeof code === 'string' && /^[A-Z0-9_]{2,32}$/.test(code);
+  // As in ECONNREFUSED, ERR_SOCKET_CLOSED, 57P01, and MongoDB's 11000.
+  const isCode = /^[A-Z0-9_]{2,32}$/.test(String(code));
   return `${kind}${isCode ? `, ${code}` : ''}`;
 }

@@ -197,6 +197,16 @@ it.each<[string, () => unknown]>([
   expect(take).toHaveBeenCalledTimes(2);
 });
 
+it('a code that is held is refused also where the store cannot say how many hold it', async () => {
+  const store = new MemoryHolderStore();
+  vi.spyOn(store, 'holders').mockRejectedValue(new Error('down'));
+  await visit(store, 'anna');
+  const refused = await visit(store, 'bert');
+  expect(refused).toMatchObject({
+    denial: { code: 'purchase_held', holders: { count: 1, max: 1 } },
+  });
+});
+
 const noUser = () => Promise.reject(new TypeError('no user'));
 
 describe.each(expressVersions)('the option holder on %s', (_version, express) => {

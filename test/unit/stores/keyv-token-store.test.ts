@@ -132,6 +132,22 @@ describe('a row of KeyvTokenStore', () => {
     },
   );
 
+  it('is deleted by a token that has expired, which is not stored itself', async () => {
+    const { adapter, store } = await stored('anna');
+    for (const age of [HOUR, 2 * HOUR]) {
+      await store.set('anna', tokenOf(SECRET, NOW - age));
+      expect(adapter.rows.size).toBe(0);
+    }
+  });
+
+  it('is not reported where it is in order, or not there', async () => {
+    const { store } = await stored('anna');
+    const messages = hear('drift');
+    expect(await store.get('anna')).toEqual(tokenOf());
+    expect(await store.get('bert')).toBeUndefined();
+    expect(messages).toEqual([]);
+  });
+
   it('serves no other user, should a backend mix up keys', async () => {
     const { adapter, store, row } = await stored('anna');
     adapter.rows.set('keyv:marketgate:token:bert', row);

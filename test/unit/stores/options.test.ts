@@ -54,6 +54,7 @@ describe('a wrong option of a store is a TypeError that names it, and shows no s
     ['EncryptedTokenStore', { keys: [KEY.toString('hex')] }, zeroth],
     ['EncryptedTokenStore', { keys: [`${secret.slice(0, 20)} ${secret.slice(21)}`] }, zeroth],
     ['EncryptedTokenStore', { keys: [`${secret}!`] }, zeroth],
+    ['EncryptedTokenStore', { keys: [`!${secret}`] }, zeroth],
     ['EncryptedTokenStore', { keys: [KEY, undefined] }, first],
     ['EncryptedTokenStore', { keys: [KEY], key: secret }, 'unknown option "key"'],
     ['KeyvTokenStore', {}, 'option "keyv" must be a Keyv'],

@@ -53,8 +53,11 @@ describe('a token store that fails', () => {
   it.each<[unknown, string]>([
     [new Error('SECRET the rest'), 'failed (Error)'],
     [withCode('57P01'), 'failed (TypeError, 57P01)'],
+    [withCode(11000), 'failed (TypeError, 11000)'],
     [withCode('token-1 ABC'), 'failed (TypeError)'],
+    [withCode('ABC token-1'), 'failed (TypeError)'],
     [Object.assign(new Error('x'), { name: 'SET token-1 Error' }), 'failed (Error)'],
+    [Object.assign(new Error('x'), { name: 'RedisError: SET token-1' }), 'failed (Error)'],
     [new MarketgateError('login_required', SECRET), 'failed (MarketgateError)'],
   ])('with %j is named by its code or its class, and by no more', async (error, words) => {
     const { message } = await rejection(guarded(() => Promise.reject(error)).get('anna'));
@@ -108,11 +111,15 @@ describe('what a token store gives', () => {
     expect(got).not.toBe(inner.rows.get('anna'));
   });
 
-  it.each([undefined, 1, 'OK', {}])('for a claim is "lost" when it is %j', async (answer) => {
-    expect(await guarded(() => answer).claim('name', 1000)).toBe(false);
-  });
+  it.each([false, undefined, 1, 'OK', {}])(
+    'for a claim is "lost" when it is %j',
+    async (answer) => {
+      expect(await guarded(() => answer).claim('name', 1000)).toBe(false);
+    },
+  );
 
-  it('for a claim is "granted" where the store has none', async () => {
+  it('for a claim is "granted" when it is true, and where the store has none', async () => {
+    expect(await guarded(() => true).claim('name', 1000)).toBe(true);
     expect(await new GuardedTokenStore(new PlainStore()).claim('name', 1000)).toBe(true);
   });
 });
