@@ -11,7 +11,7 @@ const FOLDERS = {
   express: { tests: ['express', 'passport', 'options'] },
   stores: {
     mutate: ['src/stores/**/*.ts', '!src/stores/redis/**'],
-    tests: ['stores', 'check', 'options'],
+    tests: ['stores', 'check', 'express', 'options', 'passport'],
   },
   redis: {
     mutate: ['src/stores/redis/**/*.ts'],
