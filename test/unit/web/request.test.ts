@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
+import { clientOption } from '../../../src/web/client.js';
 import { isNavigation, isSentUnseen, prefersHtml } from '../../../src/web/request.js';
+import { hearWarnings } from '../../support/warnings.js';
 
 const asRequest = (fields: object) => fields as IncomingMessage & never;
 
@@ -60,4 +62,10 @@ it.each<[string | undefined, boolean]>([
   [undefined, false],
 ])('with Accept: %s a page is preferred to JSON: %s', (accept, expected) => {
   expect(prefersHtml(asRequest({ headers: { accept } }))).toBe(expected);
+});
+
+it('visitors without an address count as one, with a warning', () => {
+  const warnings = hearWarnings();
+  expect(clientOption('requirePurchase', undefined)({ headers: {} } as never)).toBe('unknown');
+  expect(warnings).toEqual(['MARKETGATE_NO_CLIENT_ADDRESS']);
 });

@@ -1,5 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
-import { returnTo, safeReturnTo, saveReturnTo } from '../../../src/web/return-to.js';
+import {
+  removeReturnTo,
+  returnTo,
+  safeReturnTo,
+  saveReturnTo,
+} from '../../../src/web/return-to.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { parseSetCookie } from '../../support/set-cookie.js';
 import { type OpenLogin, openLogin } from '../../support/strategy-harness.js';
@@ -79,6 +84,12 @@ describe.each(['session', 'cookie'] as const)('the page, kept in a %s', (where) 
     await start();
     expect((await comeBack('k1')).to).toBe('/account');
   });
+});
+
+it('a page that was not saved is not deleted', () => {
+  const res = fakeResponse();
+  removeReturnTo({ headers: {}, res } as never);
+  expect(res.getHeader('Set-Cookie')).toBeUndefined();
 });
 
 it('the page that a visitor was stopped on is where the login of another strategy leads, once', () => {

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { leaveSession, watchLogIn } from '../../../src/web/session.js';
+import { callSession, leaveSession, watchLogIn } from '../../../src/web/session.js';
 
 it('a session of express-session is kept out of a response, with its id', () => {
   const req = { session: { regenerate: () => {} }, sessionID: 'a' };
@@ -18,11 +18,49 @@ it('another session stays, because its middleware writes at the end of the respo
   expect(set).not.toHaveBeenCalled();
 });
 
+it('a session whose callback comes soon after its promise has saved', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const saving = callSession({ save: async (done) => void setTimeout(done, 200) }, 'save');
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await saving).toBeUndefined();
+});
+
+/** A request whose logins are watched, and what passport's own method was given. */
+function watched(succeed: (req: { logIn: Method; login: Method }) => void, keep = async () => {}) {
+  const logIn = vi.fn((...given: unknown[]) => {
+    const done = given.at(-1);
+    if (typeof done === 'function') done();
+  });
+  const req = { logIn, login: logIn };
+  const onEnd = vi.fn();
+  watchLogIn(req as never, () => succeed(req), { onEnd, keep });
+  return { req, logIn, onEnd };
+}
+type Method = (...given: unknown[]) => unknown;
+
 it('a login counts also where the session cannot save who has logged in', async () => {
-  const req = { logIn: (_user: object, done: () => void) => done() };
-  const [done, onEnd] = [vi.fn(), vi.fn()];
+  const done = vi.fn();
   const keep = () => Promise.reject(new Error('down'));
-  watchLogIn(req as never, () => req.logIn({ id: '7' }, done), { onEnd, keep });
+  const { onEnd } = watched((req) => req.logIn({ id: '7' }, done), keep);
   await vi.waitFor(() => expect(done).toHaveBeenCalledExactlyOnceWith());
   expect(onEnd).toHaveBeenCalledExactlyOnceWith(undefined);
+});
+
+it('a login ends once: when passport has kept it, or at once where the app logs in later', async () => {
+  const [done, user] = [vi.fn(), { id: '7' }];
+  const { onEnd } = watched((req) => req.login(user, done));
+  expect(onEnd).not.toHaveBeenCalled();
+  await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(1));
+  expect(onEnd).toHaveBeenCalledTimes(1);
+  const later = watched(() => {});
+  expect(later.onEnd).toHaveBeenCalledTimes(1);
+  later.req.logIn(user, done);
+  await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(2));
+  expect(later.onEnd).toHaveBeenCalledTimes(1);
+});
+
+it('a login without a callback, which passport keeps in no session, is left to passport', () => {
+  const given = [{ id: '7' }, { session: false }];
+  const { logIn } = watched((req) => req.logIn(...given));
+  expect(logIn).toHaveBeenCalledExactlyOnceWith(...given);
 });
