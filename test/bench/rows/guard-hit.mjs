@@ -36,7 +36,8 @@ guard and without it in turn.`,
     return measurePairs('subjects/guard-server.mjs', all, { load, headers });
   },
   metrics: [CPU, ADDED],
-  why: `"Behind one await" is the one by hand with a single \`await\` in it, which any guard needs that can ask a service.`,
+  why: `"Behind one await" is the one by hand with a single \`await\` in it, which any guard needs that can ask a service.
+By a profile, the guard's own code takes 18 µs where the one by hand takes 8, and no step of it more than 5.`,
   goals: [
     {
       metric: CPU,
