@@ -86,8 +86,8 @@ const NO_ATTEMPT = new Error('other callbacks have taken all login attempts');
 
 /**
  * One request to the strategy. The life of an attempt: `#start` begins it; `#callback` takes it for the exchange of an
- * auth_key; then `#complete` logs in, or the login waits until `#answer` gets the visitor's "Continue". `#once` is around the
- * last two: what a browser sends twice ends as it did first.
+ * auth_key; then `#complete` logs in, or the login waits until `#answer` gets the visitor's "Continue". `#once` is around
+ * `#callback` and `#answer`: what a browser sends twice ends as it did first.
  */
 export class Login {
   readonly #setup: StrategySetup;
@@ -97,14 +97,18 @@ export class Login {
   readonly #actions: LoginActions;
   /** Who is logged in when the request comes. */
   readonly #who: string | undefined;
-  /** What is stored about the browser: {@link #save} changes both. */
+  /** What is stored about the browser; {@link #save} also writes it there. */
   #state: LoginState = { attempts: [] };
-  /** The same as it was when the request came, with what has expired. */
+  /** The same as it was read last, with what has expired. */
   #stored: unknown;
   /** What this request runs, for others of this browser that come meanwhile. */
   #running: { readonly login: RunningLogin; readonly isSent: Promise<boolean> } | undefined;
   /** The attempt that this request uses. */
   #attempt: LoginAttempt | undefined;
+  /** The login that waited for the answer of this request. */
+  #answered: PendingLogin | undefined;
+  /** Where a login leads, also where there was no room to store it. */
+  #to: string | undefined;
   /** That of a login whose response the browser has dropped. */
   #inherited: LoginAttempt | undefined;
   /** The `user_id` of the account that has logged in. */
@@ -131,7 +135,7 @@ export class Login {
   async run(): Promise<void> {
     const outcome = await this.#handle().catch((error: unknown) => this.#failed(error));
     try {
-      this.#end(outcome);
+      this.#perform(outcome);
     } catch (thrown) {
       // By the app's callback.
       handleThrown(this.#req, this.#res, thrown);
@@ -140,11 +144,12 @@ export class Login {
     const isDelivered = (await isSent) === true;
     login?.end({
       ...{ outcome: this.#notKept ?? outcome, isDelivered, state: this.#state },
-      ...{ attempt: this.#attempt, account: this.#account },
+      ...{ attempt: this.#attempt, account: this.#account, to: this.#to },
     });
   }
 
-  #end(outcome: Outcome): void {
+  /** Calls one of passport's functions. */
+  #perform(outcome: Outcome): void {
     const actions = this.#actions;
     const [type, what, info] = outcome;
     if (type === 'fail' || type === 'error') {
@@ -168,14 +173,15 @@ export class Login {
 
   /** How a request ends that has failed. A {@link Failure} becomes passport's `fail`, any other error `error`. */
   async #failed(error: unknown): Promise<Outcome> {
-    const attempt = this.#attempt;
-    if (attempt !== undefined) {
-      const attempts = this.#state.attempts.filter(({ id }) => id !== attempt.id);
-      const { id, to } = attempt;
+    const ends = this.#attempt ?? this.#answered;
+    if (ends !== undefined) {
+      const { id, to } = ends;
+      const attempts = this.#state.attempts.filter((it) => it.id !== id);
+      const pending = this.#answered ? undefined : this.#state.pending;
       const n = this.#options.failureRedirect ? this.#rounds() + 1 : 0;
       const last = { id, to, at: this.#setup.clock(), n };
       // The first error is the one to tell.
-      await this.#save({ attempts, last }).catch(() => {});
+      await this.#save({ attempts, pending, last }).catch(() => {});
     }
     return error instanceof Failure ? ['fail', error] : ['error', asError(error)];
   }
@@ -190,7 +196,7 @@ export class Login {
     // Test helpers give no method, and some no headers.
     const { method = 'GET' } = req;
     req.headers ??= {};
-    // A form can begin or confirm a login by POST.
+    // A form can begin a login by POST. Its body is never read.
     if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {
       throw withoutEffect('a prefetch, HEAD or OPTIONS of a login', FOLLOW_LINK);
     }
@@ -249,7 +255,9 @@ export class Login {
 
   /** Begins a login attempt and sends the browser to the service. */
   async #start(): Promise<Outcome> {
-    const { setup, req, state } = { setup: this.#setup, req: this.#req, state: this.#state };
+    const setup = this.#setup;
+    const req = this.#req;
+    const state = this.#state;
     const at = setup.clock();
     const foreign = isStartedElsewhere(req) || undefined;
     this.#checkRounds(at);
@@ -319,7 +327,7 @@ export class Login {
     if (!isStarted && this.#hasLostSession()) {
       // Without an answer of the token store it counts as the first, which is refused and marks the browser.
       const isFirst = !isUsed && (await claims.claim(authKey).catch(() => true));
-      if (!isFirst) return this.#endLate();
+      if (!isFirst) return this.#lookAgainLater();
     }
     if (isUsed) return this.#endUsed(isStarted);
     if (!isStarted) {
@@ -386,7 +394,7 @@ export class Login {
     const isRejected = isMarketgateError(error) && error.code === 'auth_key_rejected';
     if (isUsed || (isRejected && this.#attempt !== undefined)) {
       const { id } = this.#attempt ?? this.#state.attempts.at(-1) ?? {};
-      const elsewhere = await this.#endElsewhere(id, isUsed);
+      const elsewhere = await this.#waitForOtherProcess(id, isUsed);
       if (elsewhere !== undefined) return elsewhere;
     }
     if (error === USED) return this.#endUsed(true);
@@ -447,7 +455,7 @@ export class Login {
     const { claims } = this.#setup;
     const pending = this.#pending(id);
     if (pending === undefined) {
-      return this.#hasLostSession() ? this.#endLate(id) : this.#endWithoutLogin(id);
+      return this.#hasLostSession() ? this.#lookAgainLater(id) : this.#endWithoutLogin(id);
     }
     if (isSentByAnotherSite(this.#req)) {
       const message = 'an answer to "Continue as NAME?" that another site has sent does not count';
@@ -462,10 +470,11 @@ export class Login {
         throw new Failure('login_failed', `${message}; log in again`);
       }
       const isFirst = await claims.claim(answerTo(id));
-      if (!isFirst) return (await this.#endElsewhere(id, true)) ?? this.#endWithoutLogin(id);
+      if (!isFirst) return (await this.#waitForOtherProcess(id, true)) ?? this.#endWithoutLogin(id);
+      this.#answered = pending;
       return this.#complete(pending.token, profile, pending);
     }
-    await this.#save({ pending: undefined });
+    this.#answered = pending;
     await claims.claim(answerTo(id));
     const detail = 'You chose not to continue, so nobody was logged in.';
     throw new Failure('login_failed', detail, { detail });
@@ -492,32 +501,31 @@ export class Login {
     this.#account = profile.id;
     // `passport.authorize` leaves the user who is logged in.
     const whoThen = this.#options.assignProperty ? this.#who : shortHash(identityOf(user));
-    const wanted = to ?? readReturnTo(req) ?? safeReturnTo(this.#options.returnTo);
+    this.#to = to ?? readReturnTo(req) ?? safeReturnTo(this.#options.returnTo);
     removeReturnTo(req);
-    await this.#saveEnd(whoThen, {
+    await this.#saveLoggedIn(whoThen, {
       attempts: [],
-      last: { id, at: clock(), ok: true, to: wanted, n: this.#rounds() + 1 },
+      last: { id, at: clock(), ok: true, to: this.#to, n: this.#rounds() + 1 },
     });
     return this.#succeed(['success', user, info ?? {}]);
   }
 
   /** Saves that somebody has logged in. */
-  #saveEnd(who: string | undefined, { attempts, last }: LoginState): Promise<void> {
+  #saveLoggedIn(who: string | undefined, { attempts, last }: LoginState): Promise<void> {
     const known = who && this.#account && shortHash(this.#account, who);
     return this.#save({ attempts, mark: undefined, pending: undefined, last, known });
   }
 
   #succeed(outcome: Outcome): Outcome {
-    note(this.#req, { isFresh: true, returnTo: this.#state.last?.to });
+    note(this.#req, { isFresh: true, returnTo: this.#to });
     return outcome;
   }
 
   /** Saves once more who has logged in: passport has begun a new session. It reads where to go from there. */
   async #keepKnown(user: unknown): Promise<void> {
     const session = sessionOf(this.#req);
-    const { last } = this.#state;
-    if (this.#options.successReturnToOrRedirect && session && last?.to) session.returnTo = last.to;
-    await this.#saveEnd(shortHash(identityOf(user)), this.#state);
+    if (this.#options.successReturnToOrRedirect && session && this.#to) session.returnTo = this.#to;
+    await this.#saveLoggedIn(shortHash(identityOf(user)), this.#state);
   }
 
   /**
@@ -581,10 +589,10 @@ export class Login {
     run: () => Promise<Outcome>,
   ): Promise<Outcome | (() => Promise<Outcome>)> {
     const { outcome, isDelivered, state } = end;
-    if (outcome[0] === 'redirect') {
-      // With "resave", the end of this response would undo what the other one has saved.
-      const isThere = await this.#setup.storage.refresh(this.#req);
-      if (isThere === false) leaveSession(this.#req);
+    // With "resave", the end of this response would undo what the other one has saved.
+    if (outcome[0] === 'redirect' && (await this.#setup.storage.refresh(this.#req)) === false) {
+      leaveSession(this.#req);
+      return outcome;
     }
     switch (outcome[0]) {
       case 'success':
@@ -624,9 +632,10 @@ export class Login {
   }
 
   /** Ends as a login whose response the browser has dropped. */
-  async #takeOver({ outcome, state, attempt, account }: LoginEnd): Promise<Outcome> {
+  async #takeOver({ outcome, state, attempt, account, to }: LoginEnd): Promise<Outcome> {
     this.#attempt = attempt;
     this.#account = account;
+    this.#to = to;
     await this.#save(state);
     return outcome[0] === 'success' ? this.#succeed(outcome) : outcome;
   }
@@ -638,7 +647,7 @@ export class Login {
   }
 
   /** Ends a request that comes after a login in another process has replaced its session. */
-  async #endLate(id?: string): Promise<Outcome> {
+  async #lookAgainLater(id?: string): Promise<Outcome> {
     // The other response has to be the first.
     await wait(RESPONSE);
     return this.#lookAgain(id);
@@ -652,14 +661,17 @@ export class Login {
    * @param id - Of that login, as far as it is known.
    * @param isUsed - Whether there is such a login for certain. Otherwise, only a session that shows it counts.
    */
-  async #endElsewhere(id: string | undefined, isUsed: boolean): Promise<Outcome | undefined> {
+  async #waitForOtherProcess(
+    id: string | undefined,
+    isUsed: boolean,
+  ): Promise<Outcome | undefined> {
     const { storage } = this.#setup;
     const { pending } = this.#state;
     for (let waited = 0; ; waited += LOOK) {
       const isThere = await storage.refresh(this.#req);
       if (isThere === undefined && !isUsed) return undefined;
       if (isThere === undefined) await wait(ELSEWHERE - RESPONSE);
-      if (!isThere) return this.#endLate(id);
+      if (!isThere) return this.#lookAgainLater(id);
       this.#readState();
       const { pending: asked, attempts: open, last } = this.#state;
       if (asked && asked.id !== pending?.id) return ['redirect', confirmationQuery(asked.id)];

@@ -33,10 +33,12 @@ export interface LoginEnd {
   readonly isDelivered: boolean;
   /** What is known about the browser then. */
   readonly state: LoginState;
-  /** The attempt that was used. */
+  /** The attempt that was used; absent for the answer to a page. */
   readonly attempt?: LoginAttempt | undefined;
   /** The `user_id` of the account that has logged in. */
   readonly account?: string | undefined;
+  /** Where it leads. */
+  readonly to?: string | undefined;
 }
 
 /** A login that one request runs, and others of the same browser wait for. */
@@ -57,7 +59,7 @@ export class RunningLogin {
   ) {}
 }
 
-/** The logins of a process that run, and those that have just succeeded: one for each browser. */
+/** The logins of a process that run, and those that have just ended in success or a redirect: one for each browser. */
 export class RunningLogins {
   readonly #byBrowser = new Map<string, RunningLogin>();
 

@@ -312,6 +312,43 @@ describe('what a session keeps is short', () => {
     expect(await comeBack('k2')).toMatchObject({ outcome: success, to: page });
   });
 
+  it.each(['continue', 'cancel'])(
+    'so does one that ends on the page that asks, by %s, and a second answer is told the same',
+    async (answer) => {
+      let isIn = false;
+      const { start, upToThePage, comeBack, visit, session } = openLogin({
+        verify: (_input: unknown) => isIn && user,
+        confirm: true,
+      });
+      const page = await stop(session, 300);
+      const id = await upToThePage();
+      for (let i = 0; i < 2; i++) {
+        const { outcome } = await visit({ marketgate: id, answer });
+        expect(outcome?.[0]).toBe('fail');
+        expect(String(Object(outcome?.[1]).message)).not.toContain('waits for');
+      }
+      expect(session).not.toHaveProperty(['marketgate:login:marketplace', 'pending']);
+      isIn = true;
+      await start();
+      const again = confirmationOf((await comeBack('k2')).outcome);
+      expect(await visit({ marketgate: again, answer: 'continue' })).toMatchObject({
+        outcome: success,
+        to: page,
+      });
+    },
+  );
+
+  it('a page that a started login has room for is where it leads', async () => {
+    for (const where of ['session', 'cookie'] as const) {
+      const { start, comeBack } = openLogin({ where });
+      for (const length of [200, 360, 510, 900]) {
+        const returnTo = `/${'a'.repeat(length)}`;
+        await start({ returnTo });
+        expect(await comeBack(`k${length}`, {}, { returnTo })).toMatchObject({ to: returnTo });
+      }
+    }
+  });
+
   it('two tabs lead each to their own page', async () => {
     const { start, comeBack, session } = openLogin({ state: true });
     const states: string[] = [];

@@ -272,6 +272,22 @@ it('a user who connects an account by two clicks stays logged in, also with unse
   expect((await browser.open(`${origin}/home`)).text).toBe('/home ada');
 });
 
+it('a second callback whose session cannot be read is sent to the page that asks all the same', async () => {
+  const store = new MemoryStore();
+  const { origin, letGoOn } = await openApp({ store, confirm: true });
+  const browser = await visitor(origin);
+  const url = `${origin}/callback?auth_key=k1`;
+  const first = dropped(browser, url);
+  const second = browser.get(url);
+  await letGoOn(2, async () => {
+    await first.drop();
+    vi.spyOn(store, 'get').mockImplementationOnce((_sid, done) => done(new Error('down')));
+  });
+  const response = await second;
+  expect(locationOf(response)).toMatch(/^\?marketgate=/);
+  expect((await browser.open(new URL(locationOf(response), url).href)).text).toContain('Continue');
+});
+
 it('a strategy that runs twice on one callback waits not for itself', async () => {
   const { origin, letGoOn } = await openApp({ times: 2 });
   const browser = await visitor(origin);
