@@ -188,13 +188,17 @@ export class Attempt {
 
   /**
    * @param scope names the service and the account.
-   * @param beforeSend called once, right before the first request. What it throws ends the call, and nothing is counted.
+   * @param hooks `beforeSend` is called once, before the first request: what it throws ends the call, and nothing is
+   * counted. `onSend` is called right before each.
    */
   constructor(
     private readonly attempts: Attempts | undefined,
     client: string | undefined,
     private readonly scope: () => string,
-    private readonly beforeSend?: () => unknown,
+    private readonly hooks: {
+      readonly beforeSend?: (() => unknown) | undefined;
+      readonly onSend?: (() => void) | undefined;
+    },
   ) {
     this.#client = attempts && client !== undefined ? clientKey(client) : undefined;
   }
@@ -221,8 +225,14 @@ export class Attempt {
         throw error;
       }
     }
-    if (!isRetry) await this.beforeSend?.();
+    if (!isRetry) await this.hooks.beforeSend?.();
     return true;
+  }
+
+  /** Must be called right before each request. */
+  onSend(): void {
+    this.isAsked = true;
+    this.hooks.onSend?.();
   }
 
   /** Ends the attempt. What is given back is given back before the next one has its turn. */

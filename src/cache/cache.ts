@@ -79,8 +79,8 @@ export interface RequestOptions {
   readonly isRefresh: boolean;
   /** Who has caused it. */
   readonly client: AppId;
-  /** Must be called right before the service is asked. */
-  readonly beforeSend: () => void;
+  /** Must be called right before each request to the service. */
+  readonly onSend: () => void;
 }
 
 /** Why a lookup begins. */
@@ -396,33 +396,36 @@ export class Cache<T extends object> {
     const { spelling, key, subject } = lookup;
     const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
     const asked = orders.next();
+    let sent = asked;
     const at = clock();
     const epoch = sharedTier?.lastEpoch ?? Number.NaN;
     const elapsed = performance.now() - lookup.begunAt;
     lookup.source = 'service';
     lookup.order = asked;
-    const beforeSend = (): void => {
+    const onSend = (): void => {
       lookup.isAsked = true;
+      sent = orders.next();
     };
-    const options = { signal: lookup.signal, hadPositive, elapsed, beforeSend, ...lookup.cause };
+    const options = { signal: lookup.signal, hadPositive, elapsed, onSend, ...lookup.cause };
     const value = await request(spelling, options);
-    // A negative one counts wherever it can have been requested later.
-    const order = value === null ? asked + (found?.lag ?? 0) : asked;
+    // A negative one counts wherever it can have been requested later: by the last of several attempts, for example.
+    const order = value === null ? sent + (found?.lag ?? 0) : asked;
     const later = this.#positive.peek(key);
     if (later !== undefined && later.order > order) {
       return this.#mustAsk(later) ? undefined : later;
     }
-    if (value !== null && orders.isInvalid(subject, order)) return undefined;
-    const answer =
-      value === null
-        ? this.#keepNegative(lookup, { value, at, order, spelling })
-        : this.#keepPositive(lookup, {
-            value: this.parts.freeze(value),
-            at,
-            order,
-            spelling,
-            epoch,
-          });
+    const isInvalid = orders.isInvalid(subject, order);
+    let answer: Positive<T> | Negative;
+    if (value === null) {
+      const negative = { value, at, order, spelling };
+      // Whoever has asked gets it, and whoever comes next asks again.
+      if (isInvalid) return negative;
+      answer = this.#keepNegative(lookup, negative);
+    } else {
+      if (isInvalid) return undefined;
+      const frozen = this.parts.freeze(value);
+      answer = this.#keepPositive(lookup, { value: frozen, at, order, spelling, epoch });
+    }
     if (sharedTier === undefined) return answer;
     const isTombstone = value === null && hadPositive;
     const content = { value, spelling, isTombstone };

@@ -96,7 +96,7 @@ const OPTIONS = {
 /** What {@link KeyApi} asks the service with: for a lookup of its cache, or for a call without a cache. */
 interface AskOptions
   extends HttpCallOptions,
-    Partial<Pick<RequestOptions, 'hadPositive' | 'isRefresh' | 'beforeSend'>>,
+    Partial<Pick<RequestOptions, 'hadPositive' | 'isRefresh' | 'onSend'>>,
     Pick<VisitorCallOptions, 'client'> {}
 
 /** The cache of each endpoint, under the endpoint's `what`, by which invalidations name it. */
@@ -291,7 +291,7 @@ export class KeyApi {
     const counted = idText('KeyApi', 'client', client);
     let apiKey = '';
     const scope = (): string => this.#scopeOf(apiKey);
-    const attempt = new Attempt(this.#attempts, counted, scope, options.beforeSend);
+    const attempt = new Attempt(this.#attempts, counted, scope, options);
     try {
       const answer = await this.#http.within(nameOf(endpoint), options, async (deadline) => {
         const current = this.#apiKey();

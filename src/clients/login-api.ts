@@ -172,7 +172,8 @@ export class LoginApi {
     };
     const { signal, beforeSend } = options;
     const client = idText('LoginApi', 'client', options.client);
-    const attempt = new Attempt(this.#attempts, client, () => this.#loginUrl, beforeSend);
+    const scope = (): string => this.#loginUrl;
+    const attempt = new Attempt(this.#attempts, client, scope, { beforeSend });
     let value: string;
     try {
       value = await this.#http.call(request, { signal, attempt });

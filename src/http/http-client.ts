@@ -135,9 +135,7 @@ export class HttpClient {
     this.#throwIfResting(request);
     await health.enter(name, deadline);
     await attempt?.reserve(deadline);
-    const onSend = (): void => {
-      if (attempt) attempt.isAsked = true;
-    };
+    const onSend = (): void => attempt?.onSend();
     for (let n = 0; ; n++) {
       const isLast = n === retries;
       // An auth_key works once, so it is not risked on a connection that may be dead.

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
-import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
+import { begun, cachedPurchase, settle, VALIDATION } from '../../support/key-api-service.js';
+import { json } from '../../support/service-in-memory.js';
 import { CODE, item, KEY, purchase } from '../../support/wire.js';
 import {
   FAULTS,
@@ -176,6 +177,27 @@ describe('of two requests in two processes, the later one counts, although it is
     for (const each of [...both, join()]) {
       expect(await during(each.validatePurchase(CODE))).toEqual(counts);
     }
+  });
+
+  it.each(['one process', 'two processes'])('a negative one of a retry, in %s', async (where) => {
+    const { service, join, during, pass, expectNone } = fleet();
+    const one = join({}, { retries: 1 });
+    const other = where === 'one process' ? one : join();
+    for (const each of [one, other]) await each.getAccount();
+    service.override = ({ path }) => (path === VALIDATION ? json({}, 503) : undefined);
+    service.hold();
+    const earlier = one.validatePurchase(CODE, { fresh: true });
+    await settle();
+    service.override = undefined;
+    const later = other.validatePurchase(CODE, { fresh: true });
+    await settle();
+    await service.release(1);
+    expect(await later).toEqual(purchase);
+    service.says = 'negative';
+    await service.release();
+    expect(await during(earlier)).toBeNull();
+    await pass(FORGOTTEN);
+    await expectNone(one, other);
   });
 
   it('a negative one of a process that reads the shared clock for the first time, and slowly', async () => {

@@ -48,6 +48,19 @@ describe('concurrent identical lookups', () => {
     expect(await after).toEqual(purchase);
   });
 
+  it('leave no negative answer behind that was invalidated before it arrived: the next call asks', async () => {
+    const { service, keyApi } = alone();
+    service.says = 'negative';
+    await keyApi.getAccount();
+    service.hold();
+    const [before] = await begun(keyApi.validatePurchase(CODE));
+    await keyApi.invalidate(CODE);
+    service.says = 'positive';
+    await service.release();
+    expect(await before).toBeNull();
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+  });
+
   it('are joined also when an earlier one has ended meanwhile', async () => {
     const { service, keyApi } = alone();
     service.hold();
