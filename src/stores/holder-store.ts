@@ -110,8 +110,11 @@ export class MemoryHolderStore implements HolderStore {
     const seats = this.#taken(name);
     const until = performance.now() + this.#cooldown;
     for (const each of holder === undefined ? [...seats.keys()] : [asStored(holder)]) {
-      if (seats.get(each) === Number.POSITIVE_INFINITY) seats.set(each, until);
+      if (this.#cooldown === 0) seats.delete(each);
+      else if (seats.get(each) === Number.POSITIVE_INFINITY) seats.set(each, until);
     }
+    // Or the codes of a whole shop would stay here.
+    if (seats.size === 0) this.#seats.delete(name);
   }
 
   /** @throws TypeError for a blank `code`. */
