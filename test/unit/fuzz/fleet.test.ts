@@ -19,7 +19,8 @@ import { fuzz } from './support/fuzz.js';
  *   it has heard itself, until it asks the service.
  * - Where the order is in doubt, the negative answer wins: one that could not be sent at once is sent when the fault is
  *   over, and until then a positive answer can have been requested. It is asked about once more, and need not serve in an
- *   outage.
+ *   outage. Nor need one that came after a negative one, once a connection was lost: that is sent again then, and a process
+ *   that has not heard it before knows not which is later.
  */
 
 const TTL = 5 * MINUTE;
@@ -353,12 +354,23 @@ class Fleet {
       if (what === 'empty' || what === 'failover') this.shared.rows.clear();
       if (what === 'failover') for (const row of this.replicated) this.shared.rows.set(...row);
       for (const { link } of this.processes) if (!link.fault) link.reconnect();
+      this.doubtRefused();
     }
     await settle();
   }
 
+  /** On reconnecting, negative answers are sent again. */
+  doubtRefused(): void {
+    for (const [index, upTo] of this.lastRefused.entries()) {
+      if (upTo >= 0) this.doubtedUpTo[index] = this.requests.length - 1;
+    }
+  }
+
   async heal(): Promise<void> {
     for (const { link } of this.processes) link.mend();
+    if (this.faults.some(({ what }) => what === 'cut' || what === 'without messages')) {
+      this.doubtRefused();
+    }
     // A clock that is behind stays so.
     this.faults = this.faults.filter(({ what }) => what === 'behind');
     await this.tellAll();
