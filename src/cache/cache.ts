@@ -343,14 +343,14 @@ export class Cache<T extends object> {
     const { subject, key } = lookup;
     const { isFresh } = lookup.cause;
     const { sharedTier } = this.parts;
-    // Once the service was asked, in any round, the guess limit counts the lookup.
     if (sharedTier) lookup.source = 'shared';
     try {
       for (let round = 0; round < MAX_ROUNDS; ) {
         // What the other processes have. If it cannot be read, what this one has got meanwhile.
         const found = await sharedTier?.read(subject);
         const own = found ? undefined : this.#withinTtl(key);
-        const known = found ? this.#adopt(lookup, found) : own && !this.#isOutdated(own) && own;
+        const current = own && !this.#isOutdated(own) ? own : undefined;
+        const known = found ? this.#adopt(lookup, found) : current;
         if (known && !isFresh) {
           if (!found) lookup.source = 'cache';
           return this.#report(lookup.source, known);
@@ -410,6 +410,7 @@ export class Cache<T extends object> {
     const value = await request(spelling, options);
     // A negative one counts wherever it can have been requested later: by the last of several attempts, for example.
     const order = value === null ? sent + (found?.lag ?? 0) : asked;
+    // Another lookup has asked later; what was heard of its answer can have been missed.
     const later = this.#positive.peek(key);
     if (later !== undefined && later.order > order) {
       return this.#mustAsk(later) ? undefined : later;
@@ -447,7 +448,7 @@ export class Cache<T extends object> {
     const { key, subject } = lookup;
     const { value, order } = answer;
     const isLate = await sharedTier.share(subject, order, content, found);
-    // Messages since the request was sent were missed.
+    // Messages since the request was sent can have been missed.
     const hasMissed = sharedTier.epoch !== epoch;
     if (isLate || hasMissed) {
       const now = await sharedTier.read(subject);
