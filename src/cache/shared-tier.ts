@@ -35,10 +35,11 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
  * from before.
  *
  * **Unsent.** A tombstone that could not be stored or published waits in a bounded queue for a timer, or the connection.
- * Until it is sent, no row about its subject is believed here. It takes its order when it is sent, after the row was read:
- * whatever was requested until then is asked about once more, also where the code has become valid again. If the queue
- * overflows, everything is invalidated instead. The latest tombstones that were stored are sent again with a new
- * connection, because a failover can have lost them; they keep their order.
+ * It takes its order when it is stored or published, after the row was read: whatever was requested until then is asked
+ * about once more, also where the code has become valid again. Until then, no row about its subject is believed here.
+ * Afterwards it keeps that order, and gives way to what is requested later. If the queue overflows, everything is
+ * invalidated instead. The latest tombstones that were sent are sent again with a new connection, because a failover can
+ * have lost them.
  *
  * | fault | what answers it |
  * |---|---|
@@ -96,6 +97,12 @@ interface Row {
   readonly content: SealedContent | undefined;
 }
 
+/** A tombstone that is to be sent. */
+interface Unsent {
+  /** The order under which it was stored or published. Absent: it was neither. */
+  order?: number;
+}
+
 /** What is published. */
 interface Message {
   readonly subject: string;
@@ -134,9 +141,9 @@ export class SharedTier {
    * others by this at most. In milliseconds.
    */
   readonly longestWait: number;
-  /** The tombstones that are to be sent, by subject. One that was stored before keeps its order. */
-  readonly #waiting = new Map<string, { readonly order?: number }>();
-  /** The orders of the latest tombstones that were stored. */
+  /** The tombstones that are to be sent, by subject. */
+  readonly #waiting = new Map<string, Unsent>();
+  /** The orders of the latest tombstones that were stored and published. */
   readonly #stored = latest<string, number>(MAX_STORED);
   #isRetrying = false;
   #seal: Seal | undefined;
@@ -190,7 +197,8 @@ export class SharedTier {
   #found(subject: string, epoch: number, { now, lag, order, content }: Row): Found {
     const { orders } = this.options;
     // It can be a positive answer from before the negative one that was not sent yet.
-    if (this.#isUnsent(subject) || this.#isUnsent(ALL)) {
+    const isAllUnsent = this.#unsentUpTo(ALL) === Number.POSITIVE_INFINITY;
+    if (isAllUnsent || order <= this.#unsentUpTo(subject)) {
       return { epoch, now, lag, hadPositive: true };
     }
     if (content === undefined || orders.isInvalid(ALL, order)) {
@@ -226,16 +234,18 @@ export class SharedTier {
     }
     const row = { ...content, at: found.now };
     if (!isNegative) return (await this.#write(subject, order, row, this.#life)) === false;
-    const isSent = await this.#send(subject, order, row);
-    if (content.isTombstone && isSent === undefined) this.#sendLater(subject);
+    const unsent: Unsent = {};
+    const isSent = await this.#send(subject, order, row, unsent);
+    if (content.isTombstone && isSent === undefined) this.#sendLater(subject, unsent);
     return isSent === false;
   }
 
   /** Invalidates a subject, or {@link ALL}, in every process, also in one that starts later. Rejects as `KeyApi.invalidate` does. */
   async invalidate(subject: string): Promise<void> {
     this.options.orders.invalidate(subject);
-    if (await this.#sendTombstone(subject)) return;
-    this.#sendLater(subject);
+    const unsent: Unsent = {};
+    if (await this.#sendTombstone(subject, unsent)) return;
+    this.#sendLater(subject, unsent);
     throw new MarketgateError(
       'store_unavailable',
       'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
@@ -303,7 +313,7 @@ export class SharedTier {
     const { subject, order } = JSON.parse(opened) as Message;
     const { orders } = this.options;
     orders.see(order);
-    // One of this process itself is known. Otherwise, all that was requested here until now is invalid, because the orders of
+    // One that is known changes nothing. Otherwise, all that was requested here until now is invalid, because the orders of
     // this process can be ahead of those of the other one.
     orders.invalidate(subject, orders.isInvalid(subject, order) ? order : undefined);
   }
@@ -363,51 +373,58 @@ export class SharedTier {
   }
 
   /**
-   * Stores a negative answer, and publishes it. `false`: one of the same or a later order is there; `undefined`: it could
-   * not be stored or not be published.
+   * Stores a negative answer, and publishes it. `false`: a later order is there, or the same one of another process;
+   * `undefined`: it could not be stored or not be published.
    */
   async #send(
     subject: string,
     order: number,
     content: SealedContent,
+    unsent: Unsent,
   ): Promise<boolean | undefined> {
     const seal = this.#seal as Seal;
     const life = content.isTombstone ? this.#life : this.options.limits.invalidTtl;
     const isWritten = await this.#write(subject, order, content, life);
-    if (isWritten === false) return false;
+    if (isWritten === false) {
+      // It is still there, or has given way to a later answer.
+      if (this.#stored.peek(subject) === order) return true;
+      if (unsent.order === undefined) return false;
+    }
     const message: Message = { subject, order };
     const sealed = seal.tag + seal.seal(MESSAGE, JSON.stringify(message));
     const isPublished = await this.#store.call(async (store) => {
       await store.publish(sealed);
       return true;
     });
-    if (isWritten !== true || isPublished !== true) return undefined;
+    if (isWritten !== undefined || isPublished) {
+      unsent.order = this.options.orders.invalidate(subject, order);
+    }
+    if (isWritten === undefined || isPublished !== true) return undefined;
     if (content.isTombstone) this.#stored.set(subject, order);
     return true;
   }
 
   /**
-   * Sends what invalidates a subject. Unless it was stored before, it takes its order now that the row was read: it is later
-   * than whatever can have been requested before. `undefined`: the shared cache cannot be read.
+   * Sends what invalidates a subject. Unless it has an order, it takes one now that the row was read, later than whatever
+   * can have been requested before. `undefined`: the shared cache cannot be read, or it could not be sent.
    */
-  async #sendTombstone(subject: string, stored?: number): Promise<boolean | undefined> {
+  async #sendTombstone(subject: string, unsent: Unsent): Promise<boolean | undefined> {
+    const { orders } = this.options;
     const seal = await this.#currentSeal();
     const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
     if (row === undefined) return undefined;
-    const order = stored ?? this.options.orders.invalidate(subject);
     const content = { at: row.now, isTombstone: true, spelling: '', value: null };
-    const isSent = await this.#send(subject, order, content);
-    // What was stored before gives way to a later answer.
-    return isSent === true || (isSent === false && stored !== undefined);
+    return this.#send(subject, unsent.order ?? orders.next(), content, unsent);
   }
 
-  #isUnsent(subject: string): boolean {
-    const waiting = this.#waiting.get(subject);
-    return waiting !== undefined && waiting.order === undefined;
+  /** Up to which order a row about a subject is not believed, because a tombstone waits. */
+  #unsentUpTo(subject: string): number {
+    const unsent = this.#waiting.get(subject);
+    return unsent ? (unsent.order ?? Number.POSITIVE_INFINITY) : Number.NEGATIVE_INFINITY;
   }
 
-  #sendLater(subject: string): void {
-    this.#waiting.set(subject, {});
+  #sendLater(subject: string, unsent: Unsent = {}): void {
+    this.#waiting.set(subject, unsent);
     if (this.#waiting.size > MAX_WAITING) {
       this.#waiting.clear();
       this.#waiting.set(ALL, {});
@@ -425,11 +442,11 @@ export class SharedTier {
   }
 
   async #sendWaiting(): Promise<void> {
-    for (const [subject, tombstone] of [...this.#waiting]) {
-      const isSent = await this.#sendTombstone(subject, tombstone.order);
+    for (const [subject, unsent] of [...this.#waiting]) {
+      const isSent = await this.#sendTombstone(subject, unsent);
       if (isSent === undefined) break;
       // Unless it waits again meanwhile.
-      if (isSent && this.#waiting.get(subject) === tombstone) this.#waiting.delete(subject);
+      if (isSent && this.#waiting.get(subject) === unsent) this.#waiting.delete(subject);
     }
     if (this.#waiting.size > 0) this.#retry();
   }

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { begun, cachedPurchase, settle, VALIDATION } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
-import { CODE, item, KEY, purchase } from '../../support/wire.js';
+import { CODE, guess, item, KEY, purchase } from '../../support/wire.js';
 import {
   FAULTS,
   type Fault,
@@ -297,6 +297,43 @@ describe('what could not be stored or published', () => {
     one.link.mend();
     await pass(5 * SECOND);
     await expectNone(other);
+  });
+
+  it.each<Fault>(['full', 'read-only', 'without publish'])(
+    'before a positive one keeps its order while it is tried again: the later one still counts (%s)',
+    async (fault) => {
+      const { service, joinTwo, refund, during, expectSold, pass } = fleet();
+      const both = await joinTwo();
+      for (const { link } of both) link.break(fault);
+      await refund(both[0]);
+      await pass(SECOND);
+      service.says = 'positive';
+      for (const each of both) await during(each.validatePurchase(CODE, { fresh: true }));
+      await pass(10 * SECOND);
+      service.says = 'outage';
+      await expectSold(...both);
+    },
+  );
+
+  it('is published until it is stored too, for processes that have missed it', async () => {
+    const { joinTwo, refund, expectNone, pass } = fleet();
+    const [one, other] = await joinTwo();
+    other.link.break('cut');
+    one.link.break('full');
+    await refund(one);
+    other.link.mend();
+    await pass(5 * SECOND);
+    await expectNone(other);
+  });
+
+  it('hides the row from before it, whatever else is invalidated meanwhile', async () => {
+    const { service, joinTwo, refund, expectNone } = fleet();
+    const [one, other] = await joinTwo();
+    one.link.break('full');
+    await refund(one);
+    for (let n = 0; n <= 10_000; n++) await other.invalidate(guess(n));
+    service.later(FORGOTTEN);
+    await expectNone(one);
   });
 
   it('before a positive one keeps its order when it is sent again: the later one still counts', async () => {

@@ -87,6 +87,30 @@ describe.each(WHAT)('invalidate: %s', (_name, code) => {
     },
   );
 
+  it.each<[string, (keyof SharedCache)[]]>([
+    ['stored', ['write']],
+    ['published', ['publish']],
+    ['stored or published', ['write', 'publish']],
+  ])(
+    'that cannot be %s leaves what is requested later, in every process',
+    async (_what, methods) => {
+      const { service, shared, joinTwo, expectSold, pass, during } = fleet();
+      const both = await joinTwo();
+      for (const method of methods) shared.broken.add(method);
+      await expectError(during(both[0].invalidate(code)), 'store_unavailable');
+      for (const each of both) await during(each.validatePurchase(CODE, { fresh: true }));
+      await pass(10 * SECOND);
+      for (const each of both) expect(await cachedPurchase(each, CODE)).toEqual(purchase);
+      // When it can be sent, whoever has not heard of it asks once more.
+      shared.broken.clear();
+      await pass(10 * SECOND);
+      await expectSold(...both);
+      await pass(10 * SECOND);
+      service.says = 'outage';
+      await expectSold(...both);
+    },
+  );
+
   it('from before the shared cache has answered for the first time holds here until it is sent', async () => {
     const { join, joinTwo, expectNone, during } = fleet();
     await joinTwo();
