@@ -39,7 +39,7 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
  * about once more, also where the code has become valid again. Until then, no row about its subject is believed here.
  * Afterwards it keeps that order, and gives way to what is requested later. If the queue overflows, everything is
  * invalidated instead. The latest tombstones that were sent are sent again with a new connection, because a failover can
- * have lost them.
+ * have lost them. A tombstone is dropped once no positive answer from before it can be served.
  *
  * | fault | what answers it |
  * |---|---|
@@ -410,6 +410,8 @@ export class SharedTier {
    */
   async #sendTombstone(subject: string, unsent: Unsent): Promise<boolean | undefined> {
     const { orders } = this.options;
+    // No positive answer from before it can be served.
+    if (unsent.order !== undefined && orders.next() - unsent.order > this.#life * 1000) return true;
     const seal = await this.#currentSeal();
     const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
     if (row === undefined) return undefined;

@@ -111,6 +111,17 @@ describe.each(WHAT)('invalidate: %s', (_name, code) => {
     },
   );
 
+  it('is not sent again when no positive answer from before it can be served', async () => {
+    const { service, join, joinAndAsk, reconnect, expectSold, pass } = fleet();
+    await join().invalidate(code);
+    await pass(25 * HOUR);
+    const late = await joinAndAsk();
+    reconnect();
+    await settle();
+    service.says = 'outage';
+    await expectSold(late);
+  });
+
   it('from before the shared cache has answered for the first time holds here until it is sent', async () => {
     const { join, joinTwo, expectNone, during } = fleet();
     await joinTwo();
