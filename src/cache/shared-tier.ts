@@ -406,7 +406,7 @@ export class SharedTier {
 
   /**
    * Sends what invalidates a subject. Unless it has an order, it takes one now that the row was read, later than whatever
-   * can have been requested before. `undefined`: the shared cache cannot be read, or it could not be sent.
+   * can have been requested before. `false`: it has to be sent again; `undefined`: the shared cache cannot be read.
    */
   async #sendTombstone(subject: string, unsent: Unsent): Promise<boolean | undefined> {
     const { orders } = this.options;
@@ -416,7 +416,7 @@ export class SharedTier {
     const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
     if (row === undefined) return undefined;
     const content = { at: row.now, isTombstone: true, spelling: '', value: null };
-    return this.#send(subject, unsent.order ?? orders.next(), content, unsent);
+    return (await this.#send(subject, unsent.order ?? orders.next(), content, unsent)) ?? false;
   }
 
   /** Up to which order a row about a subject is not believed, because a tombstone waits. */

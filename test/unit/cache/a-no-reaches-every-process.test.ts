@@ -143,6 +143,19 @@ it('a negative answer from before the shared cache has answered for the first ti
   await expectNone(late);
 });
 
+it('each of several negative answers that wait is published, although the shared cache is full', async () => {
+  const { service, join, during, pass } = fleet();
+  const [one, two] = [join(), join()];
+  for (const code of [CODE, OTHER])
+    for (const each of [one, two]) await each.validatePurchase(code);
+  one.link.break('cut');
+  service.says = 'negative';
+  for (const code of [CODE, OTHER]) await during(one.validatePurchase(code, { fresh: true }));
+  one.link.break('full');
+  await pass(SECOND);
+  for (const code of [CODE, OTHER]) expect(await cachedPurchase(two, code)).toBeUndefined();
+});
+
 describe('of two requests in two processes, the later one counts, although it is answered first', () => {
   it.each<[string, 'positive' | 'negative', 'positive' | 'negative', Fault?]>([
     ['a negative one whose message arrives', 'positive', 'negative'],
