@@ -356,6 +356,8 @@ describe('what could not be stored or published', () => {
     await pass(SECOND);
     service.says = 'positive';
     await other.validatePurchase(CODE, { fresh: true });
+    const late = join();
+    await late.validatePurchase(CODE);
     reconnect();
     await pass(FORGOTTEN);
     // It was sent once.
@@ -363,7 +365,7 @@ describe('what could not be stored or published', () => {
     await pass(FORGOTTEN);
     expect(shared.calls).toHaveLength(length);
     service.says = 'outage';
-    await expectSold(one, other, join());
+    await expectSold(one, other, late, join());
   });
 
   it('before a positive one does not hide that one, while it cannot be sent again', async () => {
@@ -401,6 +403,7 @@ describe('what could not be stored or published', () => {
     await refund(one);
     one.link.mend();
     await pass(5 * SECOND);
+    await pass(23 * HOUR);
     shared.rows.set(...(older as [string, never]));
     reconnect();
     await pass(FORGOTTEN);

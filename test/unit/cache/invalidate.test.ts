@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
-import { fleet, HOUR, KINDS, moveTimeByHand, OTHER, SECOND } from './support.js';
+import { type Fault, fleet, HOUR, KINDS, moveTimeByHand, OTHER, SECOND } from './support.js';
 
 // "`invalidate` settles when the shared cache knows; where it cannot be told it rejects with `store_unavailable`, has
 // forgotten the code here, and goes on telling. `invalidate()` of everything is one row and one message." (section 2)
@@ -122,15 +122,18 @@ describe.each(WHAT)('invalidate: %s', (_name, code) => {
     await expectSold(late);
   });
 
-  it('from before the shared cache has answered for the first time holds here until it is sent', async () => {
-    const { join, joinTwo, expectNone, during } = fleet();
-    await joinTwo();
-    const late = join();
-    late.link.break('frozen');
-    await expectError(during(late.invalidate(code)), 'store_unavailable');
-    late.link.mend();
-    await expectNone(late);
-  });
+  it.each<Fault>(['frozen', 'without publish'])(
+    'from before the shared cache has answered for the first time holds here until it is sent (%s)',
+    async (fault) => {
+      const { join, joinTwo, expectNone, during } = fleet();
+      await joinTwo();
+      const late = join();
+      late.link.break(fault);
+      await expectError(during(late.invalidate(code)), 'store_unavailable');
+      late.link.mend();
+      await expectNone(late);
+    },
+  );
 
   it('makes in-flight lookups ask again, in every process', async () => {
     for (const by of [0, 1] as const) {
