@@ -14,7 +14,10 @@ export interface StateStorage {
   read(req: Request): unknown;
   /** Replaces the state, or removes an empty one. Settles when that is saved, with what had room. */
   write(req: Request, state: LoginState): Promise<LoginState>;
-  /** Reads again what other requests have saved meanwhile. False where that fails, as where it has gone; `undefined` where it cannot be read again. */
+  /**
+   * Reads again what other requests have saved meanwhile. False where that fails, as where it has gone; `undefined` where
+   * nothing can be read again.
+   */
   refresh(req: Request): Promise<boolean | undefined>;
   /** Why the browser can have come without what was stored, in words for the operator, if the request shows it. */
   whyMissing(req: Request): string | undefined;
@@ -59,7 +62,7 @@ export function statesInSession(scope: string): StateStorage {
     whyMissing(req) {
       const id: unknown = (req as { sessionID?: unknown }).sessionID;
       const { cookie = '' } = req.headers;
-      // express-session's: "s:" and the id, which it has not found in its store. A signed cookie of another middleware looks alike.
+      // express-session's: "s:" and the id, which it has not found in its store. Signed cookies of others look alike.
       if (typeof id !== 'string' || cookie.includes(id)) return undefined;
       return /=s(%3A|:)/i.test(cookie)
         ? 'the session of its cookie is not in the session store: it has expired, or the store is in memory and this is another process, or the app was restarted'
