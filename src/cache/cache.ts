@@ -448,8 +448,9 @@ export class Cache<T extends object> {
     const { key, subject } = lookup;
     const { value, order } = answer;
     const isLate = await sharedTier.share(subject, order, content, found);
-    // Messages since the request was sent can have been missed.
-    const hasMissed = sharedTier.epoch !== epoch;
+    // Messages since the request was sent can have been missed. While the shared cache rests, to read it again would only
+    // ask the app for its api_key once more.
+    const hasMissed = !sharedTier.isResting && sharedTier.epoch !== epoch;
     if (isLate || hasMissed) {
       const now = await sharedTier.read(subject);
       const known = now && this.#adopt(lookup, now);
