@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express';
 import type { StrategyCreatedStatic } from 'passport';
 import { clientKey } from '../attempts/client-key.js';
-import { wait } from '../deadline.js';
 import { asError, isMarketgateError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
 import { isFreshLogin, note } from '../web/login-request.js';
@@ -15,7 +14,13 @@ import {
   sent,
 } from '../web/response.js';
 import { readReturnTo, removeReturnTo, safeReturnTo } from '../web/return-to.js';
-import { checkKeepsLogin, leaveSession, sessionOf, watchLogIn } from '../web/session.js';
+import {
+  checkKeepsLogin,
+  leaveSession,
+  type SessionRead,
+  sessionOf,
+  watchLogIn,
+} from '../web/session.js';
 import { identityOf, isLoggedIn } from '../web/user.js';
 import {
   type Confirmed,
@@ -52,8 +57,15 @@ import {
   shortKey,
   whyNoAttempt,
 } from './login-state.js';
-import { browserOf, type LoginEnd, type Outcome, type RunningLogin } from './running-logins.js';
 import type { MarketplaceAuthenticateOptions, StrategySetup } from './strategy-options.js';
+import {
+  browserOf,
+  endOfSecond,
+  findElsewhere,
+  type LoginEnd,
+  type Outcome,
+  type RunningLogin,
+} from './twice.js';
 import type { MarketplaceProfile } from './verify.js';
 
 /** What {@link Login} calls: passport's functions, and the strategy's hook. */
@@ -70,10 +82,6 @@ const MAX_ATTEMPTS = 5;
 const MAX_ROUNDS = 5;
 /** How soon a start after the login before it is a part of such a redirect, in milliseconds. */
 const ROUND = 10_000;
-/** How long a callback that another process has got too waits for that, and how often it looks, in milliseconds. */
-const [ELSEWHERE, LOOK] = [2000, 100];
-/** How long after the end of the session the response of that process can come, in milliseconds. */
-const RESPONSE = 500;
 
 const FOLLOW_LINK =
   'it would use up the auth_key or begin a login that nobody wants; follow the link instead';
@@ -176,7 +184,7 @@ export class Login {
     const ends = this.#attempt ?? this.#answered;
     if (ends !== undefined) {
       const { id, to } = ends;
-      const attempts = this.#state.attempts.filter((it) => it.id !== id);
+      const attempts = this.#attemptsWithout(id);
       const pending = this.#answered ? undefined : this.#state.pending;
       const n = this.#options.failureRedirect ? this.#rounds() + 1 : 0;
       const last = { id, to, at: this.#setup.clock(), n };
@@ -243,6 +251,14 @@ export class Login {
     this.#state = await this.#setup.storage.write(this.#req, this.#state);
   }
 
+  /** The attempts that stay when this one ends, with those of other tabs that have begun since. */
+  #attemptsWithout(id: string): readonly LoginAttempt[] {
+    const begun = this.#running?.login.begunMeanwhile ?? [];
+    const byId = new Map([...this.#state.attempts, ...begun].map((it) => [it.id, it]));
+    byId.delete(id);
+    return [...byId.values()].slice(-MAX_ATTEMPTS);
+  }
+
   /** `passport.authorize` logs nobody in. Without any session, the app can have a callback of its own that keeps the login. */
   #checkSession(): void {
     const { session: isWanted, assignProperty } = this.#options;
@@ -266,6 +282,7 @@ export class Login {
     // The page is kept once.
     const others = state.attempts.map((it) => (it.to === to ? { ...it, to: undefined } : it));
     const last = state.last && { ...state.last, to: undefined };
+    setup.running.of(browserOf(req))?.begunMeanwhile.push(attempt);
     await this.#save({ attempts: [...others, attempt].slice(-MAX_ATTEMPTS), last });
     // A page in the session stays there beside attempts in a cookie: where the browser sends the start twice, the second
     // request can find the page gone from the session, and its cookie replaces that of the first.
@@ -327,7 +344,8 @@ export class Login {
     if (!isStarted && this.#hasLostSession()) {
       // Without an answer of the token store it counts as the first, which is refused and marks the browser.
       const isFirst = !isUsed && (await claims.claim(authKey).catch(() => true));
-      if (!isFirst) return this.#lookAgainLater();
+      const elsewhere = isFirst ? undefined : await this.#endElsewhere(randomId(), true);
+      if (elsewhere !== undefined) return elsewhere;
     }
     if (isUsed) return this.#endUsed(isStarted);
     if (!isStarted) {
@@ -354,8 +372,7 @@ export class Login {
     const { id, to } = attempt;
     const key = shortKey(authKey);
     const pending = pendingLogin(token, profile, { id, at: clock(), key, who, to });
-    const attempts = this.#state.attempts.filter((it) => it.id !== id);
-    await this.#save({ pending, attempts });
+    await this.#save({ pending, attempts: this.#attemptsWithout(id) });
     return ['redirect', confirmationQuery(pending.id)];
   }
 
@@ -393,8 +410,8 @@ export class Login {
     // Without a token store that claims, only the service knows that another process has exchanged the key.
     const isRejected = isMarketgateError(error) && error.code === 'auth_key_rejected';
     if (isUsed || (isRejected && this.#attempt !== undefined)) {
-      const { id } = this.#attempt ?? this.#state.attempts.at(-1) ?? {};
-      const elsewhere = await this.#waitForOtherProcess(id, isUsed);
+      const { id } = this.#attempt ?? this.#attempts().at(-1) ?? { id: randomId() };
+      const elsewhere = await this.#endElsewhere(id, isUsed);
       if (elsewhere !== undefined) return elsewhere;
     }
     if (error === USED) return this.#endUsed(true);
@@ -455,7 +472,8 @@ export class Login {
     const { claims } = this.#setup;
     const pending = this.#pending(id);
     if (pending === undefined) {
-      return this.#hasLostSession() ? this.#lookAgainLater(id) : this.#endWithoutLogin(id);
+      const elsewhere = this.#hasLostSession() && (await this.#endElsewhere(id, true));
+      return elsewhere || this.#endWithoutLogin(id);
     }
     if (isSentByAnotherSite(this.#req)) {
       const message = 'an answer to "Continue as NAME?" that another site has sent does not count';
@@ -470,7 +488,7 @@ export class Login {
         throw new Failure('login_failed', `${message}; log in again`);
       }
       const isFirst = await claims.claim(answerTo(id));
-      if (!isFirst) return (await this.#waitForOtherProcess(id, true)) ?? this.#endWithoutLogin(id);
+      if (!isFirst) return (await this.#endElsewhere(id, true)) ?? this.#endWithoutLogin(id);
       this.#answered = pending;
       return this.#complete(pending.token, profile, pending);
     }
@@ -554,11 +572,10 @@ export class Login {
     throw new Failure('auth_key_rejected', 'this auth_key was already used; log in again');
   }
 
-  // Twice is once
+  // Twice is once: see twice.ts
 
   /**
-   * Runs a login, once for each browser at a time. Another request of this browser waits for the first one's response,
-   * and then ends as that did, or goes on where it has an attempt of its own.
+   * Runs a login, once for each browser at a time. Another request of this browser waits for the first one's response.
    *
    * @param subject - what only this browser has: its auth_key, or the "Continue" that was pressed.
    */
@@ -566,69 +583,57 @@ export class Login {
     const { running } = this.#setup;
     const browser = browserOf(this.#req);
     if (browser === undefined) return run();
-    let next: Outcome | (() => Promise<Outcome>) = run;
+    let next = run;
     let seen: RunningLogin | undefined;
     for (;;) {
-      const other = running.of(browser);
-      if (other === undefined || other === seen) break;
+      const first = running.of(browser);
+      if (first === undefined || first === seen) break;
       // It would wait for itself where the strategy runs again on a callback that was passed on.
-      if (other.req === this.#req) return run();
-      seen = other;
-      const end = await other.ended;
-      const isSame = other.subject === subject;
-      next = await (isSame ? this.#again(end, run) : this.#afterwards(end, run));
-      if (typeof next !== 'function') return next;
+      if (first.req === this.#req) return run();
+      seen = first;
+      const after = await this.#after(await first.ended, first.subject === subject, run);
+      if (typeof after !== 'function') return after;
+      next = after;
     }
     this.#running = { login: running.begin(browser, subject, this.#req), isSent: sent(this.#res) };
     return next();
   }
 
-  /** How the second of two equal requests ends. */
-  async #again(
-    end: LoginEnd,
-    run: () => Promise<Outcome>,
-  ): Promise<Outcome | (() => Promise<Outcome>)> {
-    const { outcome, isDelivered, state } = end;
-    // With "resave", the end of this response would undo what the other one has saved.
-    if (outcome[0] === 'redirect' && (await this.#setup.storage.refresh(this.#req)) === false) {
-      leaveSession(this.#req);
-      return outcome;
-    }
-    switch (outcome[0]) {
-      case 'success':
-        return isDelivered ? this.#lookAgain(state.last?.id) : () => this.#takeOver(end);
-      case 'redirect':
-        return isDelivered ? outcome : () => this.#takeOver(end);
-      case 'fail':
-      case 'error':
-        return outcome;
-      default:
-        return run;
-    }
-  }
-
-  /** How a request ends that comes with another auth_key, or with the answer to the page, while a login of its browser runs. */
-  async #afterwards(
-    { outcome, isDelivered, state, attempt }: LoginEnd,
+  /** Ends as the second of two requests, or gives what is left to do. */
+  async #after(
+    first: LoginEnd,
+    isEqual: boolean,
     run: () => Promise<Outcome>,
   ): Promise<Outcome | (() => Promise<Outcome>)> {
     const { storage, claims } = this.#setup;
-    // What the other request has saved must not be undone.
-    if (await storage.refresh(this.#req)) this.#readState();
+    // What the first has saved must not be undone.
+    const session = await storage.refresh(this.#req);
+    if (session === 'read') this.#readState();
     const isAnswer = authKeysIn(queryOf(this.#req)).length === 0;
     const hasOwn = this.#state.attempts.some(({ id }) => !claims.has(id));
-    if (isAnswer || hasOwn || attempt === undefined) return run;
-    if (!isDelivered && outcome[0] !== 'fail') {
-      this.#inherited = attempt;
-      return run;
+    switch (endOfSecond(first, isEqual, !isAnswer && !hasOwn, session)) {
+      case 'run':
+        return run;
+      case 'inherit':
+        this.#inherited = first.attempt;
+        return run;
+      case 'take over':
+        return () => this.#takeOver(first);
+      case 'same':
+        return first.outcome;
+      case 'look again': {
+        const [type, url] = first.outcome;
+        return this.#lookAgain(
+          type === 'redirect' ? url : confirmationQuery(first.state.last?.id ?? randomId()),
+        );
+      }
     }
-    return outcome[0] === 'success' ? this.#lookAgain(state.last?.id) : outcome;
   }
 
-  /** Sends the browser to this path once more, with the cookies of the first response and without the auth_key. */
-  #lookAgain(id = randomId()): Outcome {
+  /** Sends the browser there with the cookies of the first response: this one sets none. */
+  #lookAgain(url: string): Outcome {
     leaveSession(this.#req);
-    return ['redirect', confirmationQuery(id)];
+    return ['redirect', url];
   }
 
   /** Ends as a login whose response the browser has dropped. */
@@ -646,41 +651,15 @@ export class Login {
     return storage.isInSession && storage.whyMissing(this.#req) !== undefined;
   }
 
-  /** Ends a request that comes after a login in another process has replaced its session. */
-  async #lookAgainLater(id?: string): Promise<Outcome> {
-    // The other response has to be the first.
-    await wait(RESPONSE);
-    return this.#lookAgain(id);
-  }
-
-  /**
-   * Waits for a login that another process runs, with the auth_key or the attempt of this one. The session shows how that
-   * ends: it is gone, or has a login that waits for "Continue". The cookies of this request show nothing: the browser looks
-   * again with those of the other response.
-   *
-   * @param id - Of that login, as far as it is known.
-   * @param isUsed - Whether there is such a login for certain. Otherwise, only a session that shows it counts.
-   */
-  async #waitForOtherProcess(
-    id: string | undefined,
-    isUsed: boolean,
-  ): Promise<Outcome | undefined> {
-    const { storage } = this.#setup;
-    const { pending } = this.#state;
-    for (let waited = 0; ; waited += LOOK) {
-      const isThere = await storage.refresh(this.#req);
-      if (isThere === undefined && !isUsed) return undefined;
-      if (isThere === undefined) await wait(ELSEWHERE - RESPONSE);
-      if (!isThere) return this.#lookAgainLater(id);
-      this.#readState();
-      const { pending: asked, attempts: open, last } = this.#state;
-      if (asked && asked.id !== pending?.id) return ['redirect', confirmationQuery(asked.id)];
-      const hasSucceeded = last?.ok && last.id === id;
-      const isRunning = open.some((it) => it.id === id) || asked?.id === id;
-      if (!isRunning && !hasSucceeded) return undefined;
-      if (waited >= ELSEWHERE) return hasSucceeded ? this.#lookAgain(id) : undefined;
-      await wait(LOOK);
-    }
+  /** Ends as a login of this browser in another process, if there is one. The parameters are those of {@link findElsewhere}. */
+  async #endElsewhere(id: string, isCertain: boolean): Promise<Outcome | undefined> {
+    const look = async (): Promise<[SessionRead, LoginState]> => {
+      const session = await this.#setup.storage.refresh(this.#req);
+      if (session === 'read') this.#readState();
+      return [session, this.#state];
+    };
+    const found = await findElsewhere(id, isCertain, this.#state, look);
+    return found === undefined ? undefined : this.#lookAgain(confirmationQuery(found));
   }
 }
 

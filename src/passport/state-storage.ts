@@ -5,7 +5,13 @@ import { clearCookie, cookieLine, cookieOf, setCookie } from '../web/cookies.js'
 import { isSecure } from '../web/request.js';
 import { requiredResponse } from '../web/response.js';
 import { LOGIN_LIFETIME } from '../web/return-to.js';
-import { callSession, type Session, sessionOf } from '../web/session.js';
+import {
+  reloadSession,
+  type Session,
+  type SessionRead,
+  saveSession,
+  sessionOf,
+} from '../web/session.js';
 import { isEmpty, type LoginState, shorten } from './login-state.js';
 
 /** Where the state of a browser is stored. */
@@ -14,11 +20,8 @@ export interface StateStorage {
   read(req: Request): unknown;
   /** Replaces the state, or removes an empty one. Settles when that is saved, with what had room. */
   write(req: Request, state: LoginState): Promise<LoginState>;
-  /**
-   * Reads again what other requests have saved meanwhile. False where that fails, as where it has gone; `undefined` where
-   * nothing can be read again.
-   */
-  refresh(req: Request): Promise<boolean | undefined>;
+  /** Reads again what other requests have saved meanwhile. */
+  refresh(req: Request): Promise<SessionRead>;
   /** Why the browser can have come without what was stored, in words for the operator, if the request shows it. */
   whyMissing(req: Request): string | undefined;
 }
@@ -48,17 +51,10 @@ export function statesInSession(scope: string): StateStorage {
       if (JSON.stringify(session[key]) === JSON.stringify(kept)) return state;
       if (kept === undefined) delete session[key];
       else session[key] = kept;
-      await callSession(session, 'save');
+      await saveSession(session);
       return state;
     },
-    async refresh(req) {
-      const session = requiredSession(req);
-      if (typeof session.reload !== 'function') return undefined;
-      return callSession(session, 'reload').then(
-        () => true,
-        () => false,
-      );
-    },
+    refresh: (req) => reloadSession(requiredSession(req)),
     whyMissing(req) {
       const id: unknown = (req as { sessionID?: unknown }).sessionID;
       const { cookie = '' } = req.headers;
@@ -128,7 +124,7 @@ export function statesInCookie(secrets: readonly string[], scope: string): State
       setCookie(req, res, name, value, lifetime);
       return state;
     },
-    refresh: async () => undefined,
+    refresh: async () => 'fixed',
     whyMissing(req) {
       const isHttps = isSecure(req);
       if (cookieOf(req, nameFor(req)) !== undefined) return undefined;

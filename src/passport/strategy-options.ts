@@ -13,8 +13,8 @@ import {
 import { type ClientOption, clientOption } from '../web/client.js';
 import { claimsIn } from './claims.js';
 import { type ConfirmWhen, type RenderConfirmation, sendConfirmationPage } from './confirmation.js';
-import { RunningLogins } from './running-logins.js';
 import { type StateStorage, statesInCookie, statesInSession } from './state-storage.js';
+import { RunningLogins } from './twice.js';
 import { verifyRunner } from './verify.js';
 
 declare module 'passport' {

@@ -3,7 +3,7 @@ import { clearCookie, cookieOf, setCookie } from './cookies.js';
 import { note, notesOf } from './login-request.js';
 import { pathOf } from './request.js';
 import { requiredResponse } from './response.js';
-import { callSession, sessionOf } from './session.js';
+import { saveSession, sessionOf } from './session.js';
 import { isLoggedIn } from './user.js';
 
 /** How long a visitor can take to log in, in milliseconds. */
@@ -67,7 +67,7 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
     if (isShort) setCookie(req, res, COOKIE, path, LOGIN_LIFETIME);
   } else if (Buffer.byteLength(JSON.stringify(path)) <= MAX_SESSION_VALUE) {
     session[KEY] = path;
-    await callSession(session, 'save');
+    await saveSession(session);
   }
 }
 

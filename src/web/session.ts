@@ -33,30 +33,51 @@ const INSTEAD =
 const unusable = (method: string, why: string): Error =>
   new Error(`MarketplaceStrategy: the session of this app ${why} (${method}); ${INSTEAD}`);
 
+/** Calls a method of the session. Settles with what has answered: a callback, or a promise only. */
+const answerOf = (session: Session, method: 'save' | 'reload'): Promise<'callback' | 'promise'> =>
+  new Promise((resolve, reject) => {
+    const returned = session[method]?.((error) => (error ? reject(error) : resolve('callback')));
+    // Any thenable, because some libraries have their own promises.
+    if (typeof Object(returned).then !== 'function') return;
+    const end = () => resolve('promise');
+    Promise.resolve(returned).then(() => setTimeout(end, CALLBACK_TIMEOUT), reject);
+  });
+
 /**
- * Calls a method of the session, if it has it. A session is saved before a redirect, because a save at the end of
- * the response can come after the browser's next request.
+ * Saves the session, if it can be. It is done before a redirect, because a save at the end of the response can come after
+ * the browser's next request.
  *
  * @throws MarketgateError `store_unavailable` when it fails or does not answer. The error of a session store can contain
  * the whole session, with a token that waits for "Continue".
  * @throws Error for a session that answers with a promise only: passport waits for the callback, without a limit.
  */
-export async function callSession(session: Session, method: 'save' | 'reload'): Promise<void> {
-  if (typeof session[method] !== 'function') return;
-  let isPromise = false;
-  const call = () =>
-    new Promise<void>((resolve, reject) => {
-      const returned = session[method]?.((error) => (error ? reject(error) : resolve()));
-      // Any thenable, because some libraries have their own promises.
-      if (typeof Object(returned).then !== 'function') return;
-      const end = () => {
-        isPromise = true;
-        resolve();
-      };
-      Promise.resolve(returned).then(() => setTimeout(end, CALLBACK_TIMEOUT), reject);
-    });
-  await callStore(`session.${method}`, call, SESSION_TIMEOUT);
-  if (isPromise) throw unusable(`${method}()`, 'answers with promises only, as iron-session does');
+export async function saveSession(session: Session): Promise<void> {
+  if (typeof session.save !== 'function') return;
+  const by = await callStore('session.save', () => answerOf(session, 'save'), SESSION_TIMEOUT);
+  if (by === 'promise') {
+    throw unusable('save()', 'answers with promises only, as iron-session does');
+  }
+}
+
+/**
+ * What came of reading a session again. It is gone where another request has replaced it; what is fixed is as the request
+ * has brought it, as in a cookie.
+ */
+export type SessionRead = 'read' | 'gone' | 'unreadable' | 'fixed';
+
+/** Reads the session again from its store. What this request has changed and not saved is lost. */
+export async function reloadSession(session: Session): Promise<SessionRead> {
+  if (typeof session.reload !== 'function') return 'fixed';
+  const reload = (): Promise<SessionRead> =>
+    answerOf(session, 'reload').then(
+      () => 'read',
+      (error) => {
+        // express-session's words.
+        if (Object(error).message === 'failed to load session') return 'gone';
+        throw error;
+      },
+    );
+  return callStore('session.reload', reload, SESSION_TIMEOUT).catch(() => 'unreadable');
 }
 
 /**

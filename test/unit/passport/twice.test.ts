@@ -238,6 +238,22 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       expect(heard.filter((it) => Object(it).outcome === 'fail')).toHaveLength(2);
     });
 
+    it.each([
+      ['asks', { confirm: true }, 200, 'Continue as'],
+      ['fails', { verify: (_input: unknown) => false }, 401, 'does not accept this account'],
+    ])(
+      'a login that begins in another tab while a callback %s keeps its attempt',
+      async (_how, options, status, text) => {
+        const { origin, letGoOn } = await open(options);
+        const browser = await visitor(origin);
+        const first = browser.open(`${origin}/callback?auth_key=k1`);
+        await letGoOn(1, async () => void (await browser.get(`${origin}/login`)));
+        expect(await first).toMatchObject({ status, text: expect.stringContaining(text) });
+        const second = await browser.open(`${origin}/callback?auth_key=k2`);
+        expect(second).toMatchObject({ status, text: expect.stringContaining(text) });
+      },
+    );
+
     it('a login waits for nobody else’s, and another auth_key with the same cookies gets nobody in', async () => {
       const { origin, letGoOn, exchanged } = await open();
       const browser = await visitor(origin);
@@ -342,8 +358,10 @@ async function openTwo(options: Options) {
     logins: () => apps.flatMap((app) => app.logins),
     callback: (key = 'k1') => browser.get(`${origin}/callback?auth_key=${key}`),
     /** Lets the exchange go on, once it has begun in one process, and the other has got its callback, if there is one. */
-    async letGoOn(callbacks = 2): Promise<void> {
-      await Promise.all(apps.slice(0, callbacks).map((app) => app.letGoOn(1)));
+    async letGoOn(callbacks = 2, first?: () => void): Promise<void> {
+      await Promise.all(
+        apps.slice(0, callbacks).map((app) => app.letGoOn(1, async () => first?.())),
+      );
     },
     /** Time passes, until this is there. */
     async later<T>(promise: Promise<T>): Promise<T> {
@@ -488,11 +506,13 @@ describe.each(expressVersions)('in two processes on %s', (_version, express) => 
   );
 });
 
-it('an auth_key that the service refuses says so, with a session that other processes share', async () => {
-  const spent = new Set(['k1']);
-  const { callback, letGoOn, later } = await openTwo({ tokenStore: undefined, spent });
+it('an auth_key that the service refuses says so, with a session that other processes share, also if it cannot be read once', async () => {
+  const [spent, store] = [new Set(['k1']), new MemoryStore()];
+  const { callback, letGoOn, later } = await openTwo({ tokenStore: undefined, spent, store });
   const login = callback();
-  await letGoOn(1);
+  await letGoOn(1, () => {
+    vi.spyOn(store, 'get').mockImplementationOnce((_sid, done) => done(new Error('down')));
+  });
   const response = await later(login);
   expect([response.status, await response.text()]).toEqual([401, expect.stringContaining('used')]);
 });

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { callSession, leaveSession, watchLogIn } from '../../../src/web/session.js';
+import { leaveSession, saveSession, watchLogIn } from '../../../src/web/session.js';
 
 it('a session of express-session is kept out of a response, with its id', () => {
   const req = { session: { regenerate: () => {} }, sessionID: 'a' };
@@ -20,7 +20,7 @@ it('another session stays, because its middleware writes at the end of the respo
 
 it('a session whose callback comes soon after its promise has saved', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const saving = callSession({ save: async (done) => void setTimeout(done, 200) }, 'save');
+  const saving = saveSession({ save: async (done) => void setTimeout(done, 200) });
   await vi.advanceTimersByTimeAsync(200);
   expect(await saving).toBeUndefined();
 });
