@@ -103,11 +103,13 @@ describe("the package's own connections", () => {
     await expectError(loginApi.exchange('cut'), 'service_unavailable');
     await Promise.all(['five', 'six'].map((key) => loginApi.exchange(key)));
     const hangs = expectError(loginApi.exchange('hangs'), 'service_unavailable', 'was closed');
-    await vi.waitFor(() => expect(sockets).toHaveLength(8));
+    await vi.waitFor(() => expect(sockets).toHaveLength(8), { timeout: 40_000 });
     await loginApi.close();
     await hangs;
     expect(new Set(sockets).size).toBe(8);
-    await vi.waitFor(() => expect(sockets.filter((socket) => !socket?.destroyed)).toEqual([]));
+    await vi.waitFor(() => expect(sockets.filter((socket) => !socket?.destroyed)).toEqual([]), {
+      timeout: 40_000,
+    });
   });
 
   it('give each address of a host 2.5 s to connect', async () => {

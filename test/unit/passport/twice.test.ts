@@ -19,6 +19,9 @@ import { longSecret, type OpenLogin, openLogin, success } from '../../support/st
 // A browser sends a callback or a "Continue" twice: a service worker's preload, a double click, an antivirus. Over real
 // sockets, with passport and express-session.
 
+/** For what comes at once, on a machine however busy. */
+const SOON = { timeout: 40_000, interval: 2 };
+
 type Express = (typeof expressVersions)[number][1];
 
 interface Options extends OpenLogin {
@@ -86,7 +89,7 @@ async function openApp({
     logins,
     /** Lets all exchanges go on, once so many callbacks have arrived, and the browser has dropped one. */
     async letGoOn(count: number, drop?: () => Promise<void>): Promise<void> {
-      await vi.waitFor(() => expect(arrived).toBe(count), { timeout: 20_000 });
+      await vi.waitFor(() => expect(arrived).toBe(count), SOON);
       await drop?.();
       // What has arrived has been given to the strategy.
       for (let i = 0; i < 20; i++) await new Promise(setImmediate);
@@ -261,7 +264,7 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       const cookie = browser.cookies(origin);
       const stranger = new Browser();
       const login = browser.open(`${origin}/callback?auth_key=k1`);
-      await vi.waitFor(() => expect(exchanged).toEqual(['k1']));
+      await vi.waitFor(() => expect(exchanged).toEqual(['k1']), SOON);
       const attack = stranger.get(`${origin}/callback?auth_key=junk`, { cookie });
       await letGoOn(2);
       expect((await login).text).toBe('/wanted 77');

@@ -7,7 +7,7 @@ import {
 } from 'marketgate';
 import { KeyvTokenStore } from 'marketgate/keyv';
 import { describeHolderStore, describeTokenStore } from 'marketgate/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { HandClock } from './support.js';
 
 const keys = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
@@ -35,9 +35,13 @@ for (const [name, make] of Object.entries(STORES)) {
 
 describeHolderStore(
   'MemoryHolderStore keeps the contract',
-  () => ({
-    store: new MemoryHolderStore(),
-    cooldown: { store: new MemoryHolderStore({ cooldown: 1000 }), milliseconds: 1000 },
-  }),
+  () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    return {
+      store: new MemoryHolderStore(),
+      cooldown: { store: new MemoryHolderStore({ cooldown: 1000 }), milliseconds: 1000 },
+      advance: (milliseconds) => void vi.advanceTimersByTime(milliseconds),
+    };
+  },
   { describe, it, expect },
 );

@@ -42,7 +42,7 @@ it('a login counts also where the session cannot save who has logged in', async 
   const done = vi.fn();
   const keep = () => Promise.reject(new Error('down'));
   const { onEnd } = watched((req) => req.logIn({ id: '7' }, done), keep);
-  await vi.waitFor(() => expect(done).toHaveBeenCalledExactlyOnceWith());
+  await vi.waitFor(() => expect(done).toHaveBeenCalledExactlyOnceWith(), { timeout: 40_000 });
   expect(onEnd).toHaveBeenCalledExactlyOnceWith(undefined);
 });
 
@@ -50,12 +50,12 @@ it('a login ends once: when passport has kept it, or at once where the app logs 
   const [done, user] = [vi.fn(), { id: '7' }];
   const { onEnd } = watched((req) => req.login(user, done));
   expect(onEnd).not.toHaveBeenCalled();
-  await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(1));
+  await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(1), { timeout: 40_000 });
   expect(onEnd).toHaveBeenCalledTimes(1);
   const later = watched(() => {});
   expect(later.onEnd).toHaveBeenCalledTimes(1);
   later.req.logIn(user, done);
-  await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(2));
+  await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(2), { timeout: 40_000 });
   expect(later.onEnd).toHaveBeenCalledTimes(1);
 });
 
