@@ -27,9 +27,9 @@ export interface HolderStore {
 /** The option of the stores of this package. */
 export interface HolderStoreOptions {
   /**
-   * How long a released seat stays taken, in milliseconds, so that one code does not wander through many machines.
-   * Only the account that had it can have it back before. A store without one, on the same backend, frees such seats
-   * at once. Default 0.
+   * How long a released seat stays taken, in milliseconds, so that one code cannot be passed around. Until then, only
+   * the account that released it can take it again. A store without a cooldown on the same backend, in a script of yours
+   * for example, releases a seat at once, also one that waits for its cooldown to end. Default 0.
    */
   cooldown?: number | undefined;
 }
