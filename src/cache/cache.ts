@@ -35,7 +35,7 @@ export interface Positive<T> extends Answer<T> {
   /** When its last refresh has failed, by the cache's clock. */
   failedAt?: number;
   /** The shared tier's epoch in which it was last known to be valid. In a later one, the shared tier is asked first. */
-  epoch: number;
+  validIn: number;
 }
 
 /** A negative answer. It is about one spelling of the key, because a service can distinguish letter cases. */
@@ -89,8 +89,6 @@ type Cause = Pick<RequestOptions, 'isFresh' | 'isRefresh' | 'client'>;
 /** A lookup that has begun and has no answer yet; callers join it. */
 class Lookup<T> extends InFlight<Answer<T>> {
   readonly begunAt = performance.now();
-  /** What invalidations call it. */
-  readonly subject: string;
   /** Whether the service was asked. */
   isAsked = false;
   /** Where it is looking, and so where its answer or failure comes from. */
@@ -100,16 +98,15 @@ class Lookup<T> extends InFlight<Answer<T>> {
   /** Releases its lock in the shared tier. */
   release?: () => void;
 
-  /** @param key - the spelling in lower case. */
+  /** @param key - the spelling in lower case. @param subject - what invalidations call it. */
   constructor(
-    what: string,
     readonly spelling: string,
     readonly key: string,
+    readonly subject: string,
     readonly cause: Cause,
     ...inFlight: ConstructorParameters<typeof InFlight<Answer<T>>>
   ) {
     super(...inFlight);
-    this.subject = `${what} ${key}`;
   }
 }
 
@@ -188,13 +185,8 @@ export class Cache<T extends object> {
 
   /** A positive answer that is younger than `ttl`. */
   withinTtl(key: string): Positive<T> | undefined {
-    const positive = this.#withinTtl(key);
-    return positive && !this.#mustAsk(positive) ? positive : undefined;
-  }
-
-  #withinTtl(key: string): Positive<T> | undefined {
     const positive = this.#positive.get(key);
-    return positive && this.#ageOf(positive) < this.parts.limits.ttl ? positive : undefined;
+    return positive && !this.#isStale(positive) && !this.#mustAsk(positive) ? positive : undefined;
   }
 
   #currentNegative(spelling: string, key: string): Negative | undefined {
@@ -238,7 +230,7 @@ export class Cache<T extends object> {
   /** Reports that a cached answer is served. @param isFailed whether the service was asked, and could not answer. */
   served<A extends Answer<T>>(answer: A, isFailed = false): A {
     if (lookupChannel.hasSubscribers) {
-      const isStale = answer.value !== null && this.#ageOf(answer) >= this.parts.limits.ttl;
+      const isStale = answer.value !== null && this.#isStale(answer);
       this.#report(isFailed ? 'stale-if-error' : isStale ? 'stale' : 'cache', answer);
     }
     return answer;
@@ -297,14 +289,14 @@ export class Cache<T extends object> {
   /** Whether messages can have been missed since the answer was known to be valid, or are for certain. */
   #mustAsk(positive: Positive<T>): boolean {
     const { sharedTier } = this.parts;
-    if (sharedTier === undefined || positive.epoch === sharedTier.epoch) return false;
+    if (!sharedTier?.hasMissedSince(positive.validIn)) return false;
     return !sharedTier.isResting || this.#isOutdated(positive);
   }
 
   /** Whether a connection was lost since then, and came back. */
-  #isOutdated({ epoch }: Positive<T>): boolean {
+  #isOutdated({ validIn }: Positive<T>): boolean {
     const { sharedTier } = this.parts;
-    return sharedTier !== undefined && epoch !== sharedTier.lastEpoch;
+    return sharedTier !== undefined && validIn !== sharedTier.epoch;
   }
 
   /** The newest lookup of this spelling, unless it was aborted or its answer will not be served. */
@@ -333,7 +325,8 @@ export class Cache<T extends object> {
       if (this.#lookups.get(spelling) === lookup) this.#lookups.delete(spelling);
     };
     const answer = () => this.#answer(lookup);
-    const lookup: Lookup<T> = new Lookup(this.parts.what, spelling, key, cause, answer, onEnd);
+    const subject = this.subject(key);
+    const lookup: Lookup<T> = new Lookup(spelling, key, subject, cause, answer, onEnd);
     this.#lookups.set(spelling, lookup);
     return lookup;
   }
@@ -348,8 +341,8 @@ export class Cache<T extends object> {
       for (let round = 0; round < MAX_ROUNDS; ) {
         // What the other processes have. If it cannot be read, what this one has got meanwhile.
         const found = await sharedTier?.read(subject);
-        const own = found ? undefined : this.#withinTtl(key);
-        const current = own && !this.#isOutdated(own) ? own : undefined;
+        const own = found ? undefined : this.#positive.get(key);
+        const current = own && !this.#isStale(own) && !this.#isOutdated(own) ? own : undefined;
         const known = found ? this.#adopt(lookup, found) : current;
         if (known && !isFresh) {
           if (!found) lookup.source = 'cache';
@@ -398,7 +391,7 @@ export class Cache<T extends object> {
     const asked = orders.next();
     let sent = asked;
     const at = clock();
-    const epoch = sharedTier?.lastEpoch ?? Number.NaN;
+    const epoch = sharedTier?.epoch ?? 0;
     const elapsed = performance.now() - lookup.begunAt;
     lookup.source = 'service';
     lookup.order = asked;
@@ -425,7 +418,7 @@ export class Cache<T extends object> {
     } else {
       if (isInvalid) return undefined;
       const frozen = this.parts.freeze(value);
-      answer = this.#keepPositive(lookup, { value: frozen, at, order, spelling, epoch });
+      answer = this.#keepPositive(lookup, { value: frozen, at, order, spelling, validIn: epoch });
     }
     if (sharedTier === undefined) return answer;
     const isTombstone = value === null && hadPositive;
@@ -450,7 +443,7 @@ export class Cache<T extends object> {
     const isLate = await sharedTier.share(subject, order, content, found);
     // Messages since the request was sent can have been missed. While the shared cache rests, to read it again would only
     // ask the app for its api_key once more.
-    const hasMissed = !sharedTier.isResting && sharedTier.epoch !== epoch;
+    const hasMissed = !sharedTier.isResting && sharedTier.hasMissedSince(epoch);
     if (isLate || hasMissed) {
       const now = await sharedTier.read(subject);
       const known = now && this.#adopt(lookup, now);
@@ -464,7 +457,7 @@ export class Cache<T extends object> {
   /** Caches what the shared tier has, unless a later answer is cached. @returns it, if the service need not be asked. */
   #adopt(lookup: Lookup<T>, { answer, epoch }: Found): Answer<T> | undefined {
     if (answer === undefined) return undefined;
-    const { clock, limits } = this.parts;
+    const { clock } = this.parts;
     const { spelling, key } = lookup;
     const { value, order, age } = answer;
     const at = clock() - age;
@@ -478,10 +471,10 @@ export class Cache<T extends object> {
     const asked = answer.spelling;
     const positive = isLater
       ? known
-      : { value: this.parts.freeze(value as T), at, order, spelling: asked, epoch };
-    positive.epoch = epoch;
+      : { value: this.parts.freeze(value as T), at, order, spelling: asked, validIn: epoch };
+    positive.validIn = epoch;
     this.#keepPositive(lookup, positive);
-    return this.#ageOf(positive) < limits.ttl ? positive : undefined;
+    return this.#isStale(positive) ? undefined : positive;
   }
 
   #keepPositive({ key }: Lookup<T>, positive: Positive<T>): Positive<T> {
@@ -494,6 +487,11 @@ export class Cache<T extends object> {
     this.parts.orders.invalidate(subject, negative.order);
     this.#negative.set(key, negative);
     return negative;
+  }
+
+  /** Whether a positive answer is past its `ttl`. */
+  #isStale(positive: Answer<T>): boolean {
+    return this.#ageOf(positive) >= this.parts.limits.ttl;
   }
 
   #ageOf({ at }: Answer<T>): number {

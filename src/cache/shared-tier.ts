@@ -28,11 +28,11 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
  *
  * **Everything** is a subject too: one row and one message. Each process reads that row once in an epoch.
  *
- * **Epoch.** A connection that is back, and a message that does not open, begin a new epoch. What was cached
- * before is still there, but the shared cache is asked before it is served; if that has no row, the service is asked; if
- * that does not answer either, the cached answer serves until `staleIfError`. Without a connection there is no epoch:
- * every lookup asks the shared cache. One that cannot be asked lets what was cached in the last epoch serve, and nothing
- * from before.
+ * **Epoch.** A time in which no message was missed. A connection that is back, and a message that does not open, begin a new
+ * one. What was cached before is still there, but the shared cache is asked before it is served; if that has no row, the
+ * service is asked; if that does not answer either, the cached answer serves until `staleIfError`. While messages do not
+ * arrive, every lookup asks the shared cache. One that cannot be asked lets what was cached in the last epoch serve, and
+ * nothing from before.
  *
  * **Unsent.** A tombstone that could not be stored or published waits in a bounded queue for a timer, or the connection.
  * It takes its order when it is stored or published, after the row was read: whatever was requested until then is asked
@@ -125,10 +125,9 @@ export interface Found {
 
 /** Shares answers with the other processes of a fleet, and invalidates theirs. */
 export class SharedTier {
-  /** Equal to that of an answer, if no message was missed since. Not a number: messages are being missed. */
-  epoch = Number.NaN;
-  /** The epoch that began last. What is asked now is valid in it, also while there is no connection. */
-  lastEpoch = 0;
+  /** The epoch that began last. What is asked now is valid in it, also while messages do not arrive. */
+  epoch = 0;
+  #isListening = false;
   /** The epoch in which the row that invalidates everything was read. */
   #allReadIn = Number.NaN;
   readonly #store: GuardedSharedCache;
@@ -168,6 +167,11 @@ export class SharedTier {
     return this.#isClosed || this.#store.isResting;
   }
 
+  /** Whether messages can have been missed since this epoch began. */
+  hasMissedSince(epoch: number): boolean {
+    return !this.#isListening || epoch !== this.epoch;
+  }
+
   /**
    * Takes the lock of a subject, with which one process at a time asks the service. Resolves to the function that releases
    * it, to `false` where another process has it, and to `undefined` where it cannot be taken.
@@ -187,10 +191,10 @@ export class SharedTier {
   /** Reads the row about a subject. `undefined`: the shared cache cannot be asked. */
   async read(subject: string): Promise<Found | undefined> {
     const seal = await this.#currentSeal();
-    const { lastEpoch } = this;
-    const isAllKnown = this.#allReadIn === this.epoch || (await this.#readAll(seal));
+    const { epoch } = this;
+    const isAllKnown = !this.hasMissedSince(this.#allReadIn) || (await this.#readAll(seal));
     const row = isAllKnown ? await this.#readRow(seal, subject) : undefined;
-    return row && this.#found(subject, lastEpoch, row);
+    return row && this.#found(subject, epoch, row);
   }
 
   /** What counts of a row. */
@@ -291,8 +295,9 @@ export class SharedTier {
   }
 
   #onListening(isListening: boolean): void {
-    this.epoch = isListening ? ++this.lastEpoch : Number.NaN;
+    this.#isListening = isListening;
     if (!isListening) return;
+    this.epoch++;
     // What waits is sent now, and not when the shared cache has rested. That also reads the clock, which can be another
     // server's.
     this.#store.wake();
@@ -307,7 +312,7 @@ export class SharedTier {
     if (seal === undefined || typeof text !== 'string' || !text.startsWith(seal.tag)) return;
     const opened = seal.open(MESSAGE, text.slice(seal.tag.length));
     if (opened === undefined) {
-      this.epoch = ++this.lastEpoch;
+      this.epoch++;
       return;
     }
     const { subject, order } = JSON.parse(opened) as Message;

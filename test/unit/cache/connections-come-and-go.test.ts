@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, guess, item, purchase } from '../../support/wire.js';
 import { fleet, HOUR, MINUTE, moveTimeByHand, SECOND } from './support.js';
@@ -104,6 +104,24 @@ describe('a process that has missed messages', () => {
     shared.rows.clear();
     await shared.publish(`${message.slice(0, -4)}AAAA`);
     await expectRefused(one);
+  });
+
+  it('goes on asking until messages arrive for certain, also after one that cannot be opened', async () => {
+    const { shared, join } = fleet();
+    const one = join();
+    const subscribe = vi.spyOn(one.link, 'subscribe');
+    await one.validatePurchase(CODE);
+    await one.invalidate('another-purchase-code');
+    const [onMessage, onListening] = subscribe.mock.calls[0] ?? [];
+    onListening?.(false);
+    onMessage?.(`${shared.messages[0]?.slice(0, -4)}AAAA`);
+    for (let n = 0; n < 2; n++) {
+      expect(await cachedPurchase(one, CODE)).toBeUndefined();
+      expect(await one.validatePurchase(CODE)).toEqual(purchase);
+    }
+    onListening?.(true);
+    expect(await one.validatePurchase(CODE)).toEqual(purchase);
+    expect(await cachedPurchase(one, CODE)).toEqual(purchase);
   });
 
   it('while its first subscription was refused, listens with the next lookup', async () => {
