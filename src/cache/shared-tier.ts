@@ -250,10 +250,10 @@ export class SharedTier {
     const unsent: Unsent = {};
     if (await this.#sendTombstone(subject, unsent)) return;
     this.#sendLater(subject, unsent);
-    throw new MarketgateError(
-      'store_unavailable',
-      'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
-    );
+    const why = this.#isClosed
+      ? 'this client was closed; the invalidation holds in it alone, and is not sent'
+      : 'the shared cache could not store and publish it; the invalidation holds in this process, and is sent to the others later';
+    throw new MarketgateError('store_unavailable', `KeyApi.invalidate: ${why}`);
   }
 
   close(): void {

@@ -239,8 +239,8 @@ export class KeyApi {
   /**
    * Invalidates the cached answer for one code in any spelling, or without a code all answers: the next
    * call asks the service. With a shared cache this holds for all processes, once the promise resolves.
-   * @throws MarketgateError `store_unavailable` when the shared cache cannot be reached. This process asks
-   * the service all the same, and keeps trying to publish the invalidation.
+   * @throws MarketgateError `store_unavailable` when the shared cache cannot store and publish it. This process asks
+   * the service all the same, and keeps trying to tell the others until it is closed.
    */
   async invalidate(code?: string): Promise<void> {
     const subject = code === undefined ? ALL : this.#subjectOf(code);

@@ -214,6 +214,24 @@ it('invalidate of one code is sent again where another process shares a later an
   await expectNone(three);
 });
 
+it('invalidate does not promise to be sent later by a client that was closed before or meanwhile', async () => {
+  const { joinTwo, during } = fleet();
+  const [one, two] = await joinTwo();
+  one.link.break('frozen');
+  const meanwhile = during(one.invalidate(CODE));
+  await one.close();
+  const isNotSent = /this client was closed; .* not sent/;
+  await expectError(meanwhile, 'store_unavailable', isNotSent);
+  await expectError(one.invalidate(CODE), 'store_unavailable', isNotSent);
+  expect(await cachedPurchase(one, CODE)).toBeUndefined();
+  two.link.break('full');
+  await expectError(
+    during(two.invalidate(CODE)),
+    'store_unavailable',
+    /is sent to the others later/,
+  );
+});
+
 it('invalidate of everything is about answers of every kind', async () => {
   const { service, join } = fleet();
   const [one, two] = [join(), join()];
