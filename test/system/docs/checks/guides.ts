@@ -37,8 +37,10 @@ export const prints = (text: string, options: RunOptions = {}): Check => ({
   check: async (running) => void expect(await running.printed()).toBe(text),
 });
 
-/** PGlite keeps a timer of ten seconds. */
-const PGLITE: RunOptions = { args: ['--test-force-exit'] };
+/**
+ * PGlite keeps a timer of ten seconds. Optimising its WebAssembly takes longer than what these programs do with it.
+ */
+const PGLITE: RunOptions = { args: ['--test-force-exit', '--liftoff-only'] };
 
 /** Tests for node:test, of which so many pass, or more, and none fails. */
 export const passes = (tests: number, { args = [], ...options }: RunOptions = {}): Check => ({
