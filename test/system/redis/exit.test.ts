@@ -5,7 +5,7 @@ import { runFixture } from '../run-fixture.js';
 describe.skipIf(redisIsMissing())(
   'a process whose Redis client is closed, but neither its KeyApi nor its subscription',
   () => {
-    it.each(['redis', 'ioredis'])('exits (%s)', async (library) => {
+    it.concurrent.each(['redis', 'ioredis'])('exits (%s)', async (library) => {
       const { url } = await sharedRedis();
       const program = new URL('./fixtures/closed-client.js', import.meta.url);
       // It would stay for ever, but for the timeout.
