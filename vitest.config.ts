@@ -1,8 +1,20 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+const LONGEST = ['docs/programs', 'browser/login-attacks', 'browser/login', 'examples/browser'];
+
+/** So that no core idles at the end. vitest itself goes by the size of files until it has seen how long they take. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) =>
+      LONGEST.findIndex((name) => moduleId.endsWith(`/system/${name}.test.ts`)) >>> 0;
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   resolve: {
@@ -33,6 +45,8 @@ export default defineConfig({
           include: ['test/system/**/*.test.ts'],
           globalSetup: ['./test/support/built-package.ts'],
           sequence: { groupOrder: 1 },
+          // They wait for other processes about a third of the time.
+          maxWorkers: availableParallelism() + 1,
         },
       },
     ],
@@ -44,6 +58,7 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     // The files of one worker share what they import, and one Redis and one Chromium.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,
