@@ -45,8 +45,6 @@ export default defineConfig({
           include: ['test/system/**/*.test.ts'],
           globalSetup: ['./test/support/built-package.ts'],
           sequence: { groupOrder: 1 },
-          // They wait for other processes about a third of the time.
-          maxWorkers: availableParallelism() + 1,
         },
       },
     ],
@@ -54,8 +52,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 40_000, interval: 20 } },
-    // All cores: vitest would leave one idle.
-    maxWorkers: availableParallelism(),
+    // All cores are busy, though a test waits: for a timeout of the package, or another process. vitest would leave one idle.
+    maxWorkers: availableParallelism() + 1,
     // The files of one worker share what they import, and one Redis and one Chromium.
     isolate: false,
     sequence: { sequencer: LongestFirst },
