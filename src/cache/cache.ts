@@ -401,9 +401,10 @@ export class Cache<T extends object> {
     };
     const options = { signal: lookup.signal, hadPositive, elapsed, onSend, ...lookup.cause };
     const value = await request(spelling, options);
-    // A negative one counts wherever it can have been requested later: by the last of several attempts, for example.
+    // In doubt the negative answer is the later one. So it is ordered by the last of several attempts, and by the latest
+    // time that the shared cache's clock can have had then.
     const order = value === null ? sent + (found?.lag ?? 0) : asked;
-    // Another lookup has asked later; what was heard of its answer can have been missed.
+    // Another lookup has asked later, and its answer counts, unless a message that invalidates it can have been missed.
     const later = this.#positive.peek(key);
     if (later !== undefined && later.order > order) {
       return this.#mustAsk(later) ? undefined : later;
@@ -448,7 +449,7 @@ export class Cache<T extends object> {
       const now = await sharedTier.read(subject);
       const known = now && this.#adopt(lookup, now);
       if (value === null) return known ?? answer;
-      // A later answer hides whether it was invalidated before that, which the missed messages would tell.
+      // A later answer is cached by now. Only the missed messages would tell whether this one was invalidated in between.
       if (hasMissed && this.#positive.peek(key) !== answer) return undefined;
     }
     return value !== null && this.parts.orders.isInvalid(subject, order) ? undefined : answer;

@@ -115,7 +115,7 @@ export interface Found {
   readonly epoch: number;
   /** The time by the shared cache's clock, in microseconds. */
   readonly now: number;
-  /** For how long it was read, in microseconds: orders can be behind that clock by so much. */
+  /** How long the read took, in microseconds: the time is out of date by so much at most, and so are the orders from it. */
   readonly lag: number;
   /** Whether the row is a positive answer or a tombstone of one. */
   readonly hadPositive: boolean;
@@ -232,7 +232,7 @@ export class SharedTier {
   async share(subject: string, order: number, content: Content, found?: Found): Promise<boolean> {
     const isNegative = content.value === null;
     if (found === undefined) {
-      // A positive answer cannot be excluded.
+      // Another process can have a positive one.
       if (isNegative) this.#sendLater(subject);
       return false;
     }
@@ -372,7 +372,7 @@ export class SharedTier {
       const text = JSON.stringify(content);
       if (text.length > MAX_LENGTH) return undefined;
       const sealed = seal.seal(`${name} ${order}`, text);
-      return store.write(name, sealed, Math.max(1, Math.ceil(life)), order);
+      return store.write(name, sealed, Math.max(1, life), order);
     });
     return typeof isWritten === 'boolean' ? isWritten : undefined;
   }
@@ -391,10 +391,12 @@ export class SharedTier {
     const life = content.isTombstone ? this.#life : this.options.limits.invalidTtl;
     const isWritten = await this.#write(subject, order, content, life);
     if (isWritten === false) {
-      // It is still there, or has given way to a later answer.
+      // It is still there, or a later answer has replaced it.
       if (this.#stored.peek(subject) === order) return true;
+      // Nobody knows of this order yet: the caller adopts that later answer, or takes a later order.
       if (unsent.order === undefined) return false;
     }
+    // Also where the row was refused: a Redis that is full or read-only still takes messages.
     const message: Message = { subject, order };
     const sealed = seal.tag + seal.seal(MESSAGE, JSON.stringify(message));
     const isPublished = await this.#store.call(async (store) => {

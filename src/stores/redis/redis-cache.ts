@@ -90,7 +90,6 @@ export class RedisCache implements SharedCache {
     return rowOf(await this.#redis.run('read', READ, this.#row(key)));
   }
 
-  /** Stores a value for `ttl` milliseconds, unless the same or a later order is there. */
   async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
     const args = [order, value, wholeMilliseconds(ttl)];
     return Number(await this.#redis.run('write', WRITE, this.#row(key), args)) === 1;
@@ -100,12 +99,6 @@ export class RedisCache implements SharedCache {
     await this.#redis.run('delete', DELETE, this.#row(key));
   }
 
-  /**
-   * Takes the lock of a key, unless another process holds it. It expires after `ttl`, also when the
-   * process dies. Releasing it after that has no effect. Releasing it rejects when Redis cannot be asked.
-   *
-   * @param ttl - in milliseconds, above 0.
-   */
   async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
     const name = `${this.#redis.prefix}lock:${key}`;
     const lockId = randomUUID();
@@ -143,9 +136,10 @@ export class RedisCache implements SharedCache {
         hasListened = true;
         if (!isEnded) onListening(true);
       } catch (error) {
+        if (isEnded) return;
         // For example, it was never connected.
         if (!hasListened) warnOnce(NO_MESSAGES, `: ${(error as Error).message.split(';')[0]}`);
-        if (!isEnded) retry = setTimeout(listen, RETRY).unref();
+        retry = setTimeout(listen, RETRY).unref();
       } finally {
         isPending = false;
       }
