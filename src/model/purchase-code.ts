@@ -9,6 +9,8 @@ const MAX_PASTED = 512;
 const FORMAT = /^[\x21-\x7e]{4,128}$/;
 /** Blanks, line breaks, and what Unicode calls ignorable: zero-width characters, soft hyphens, variation selectors, … */
 const NOTHING = /[\s\x85\p{Default_Ignorable_Code_Point}]/gu;
+/** Any other character. */
+const SEEN = /[^\s\x85\p{Default_Ignorable_Code_Point}]/u;
 /** What word processors make of "-". */
 const DASH = /[\u2010-\u2015\u2212]/g;
 
@@ -30,8 +32,7 @@ const plain = (pasted: string): string =>
   pasted.normalize('NFKC').replace(NOTHING, '').replace(DASH, '-');
 
 /** Whether a text has nothing in it that can be seen. */
-export const isBlank = (text: string): boolean =>
-  text.length <= MAX_PASTED && text.replace(NOTHING, '') === '';
+export const isBlank = (text: string): boolean => text.length <= MAX_PASTED && !SEEN.test(text);
 
 /**
  * Requires that an app passes in a text that is not blank as a code.
