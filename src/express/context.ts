@@ -57,9 +57,10 @@ declare global {
 export function contextOf(req: IncomingMessage, res: ServerResponse): MarketplaceContext {
   const { locals } = res as { locals?: Express.Locals };
   const request = req as { marketplace?: MarketplaceContext };
-  request.marketplace ??= {};
-  if (locals !== undefined) locals.marketplace = request.marketplace;
-  return request.marketplace;
+  const context = request.marketplace ?? {};
+  request.marketplace = context;
+  if (locals !== undefined) locals.marketplace = context;
+  return context;
 }
 
 /** Adds request headers to `Vary`. */

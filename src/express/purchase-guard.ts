@@ -104,8 +104,9 @@ export function requirePurchase(
 }
 
 /** Publishes a decision. The path of the request is left out, because it can contain the code. */
-function report({ method, route }: Request, allowed: boolean, reason?: MarketgateError): void {
+function report(req: Request, allowed: boolean, reason?: MarketgateError): void {
   if (!guardChannel.hasSubscribers) return;
+  const { method, route } = req;
   const path: unknown = route?.path;
   const message: GuardMessage = {
     allowed,
