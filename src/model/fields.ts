@@ -68,8 +68,8 @@ const readText = (sent: unknown): string | undefined => {
 const VISIBLE = /[^\s\p{C}]/u;
 /** What databases and PHP write for "no date". */
 const NO_DATE = /^\s*(?:$|0000-00-00|-0001-)/;
-/** The usual form. Parsing it would be a tenth of the cost of a call, and more of that of a long list. */
-const USUAL = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
+/** The usual forms. Parsing them would be a tenth of the cost of a call, and more of that of a long list. */
+const USUAL = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])(T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ)?$/;
 
 const readTimestamp = (sent: unknown): string | null | undefined => {
   if (sent === false) return null;
