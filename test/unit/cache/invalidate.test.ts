@@ -214,6 +214,18 @@ it('invalidate of one code is sent again where another process shares a later an
   await expectNone(three);
 });
 
+it('invalidate of one code while the connection is lost is sent with the next, also after an earlier one that was sent', async () => {
+  const { joinTwo, during, pass, expectNone } = fleet();
+  const [one, two] = await joinTwo();
+  await one.invalidate(CODE);
+  await two.validatePurchase(CODE);
+  one.link.break('cut');
+  await expectError(during(one.invalidate(CODE)), 'store_unavailable');
+  one.link.mend();
+  await pass(5 * SECOND);
+  await expectNone(two);
+});
+
 it('invalidate does not promise to be sent later by a client that was closed before or meanwhile', async () => {
   const { joinTwo, during } = fleet();
   const [one, two] = await joinTwo();
