@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { blocksOf, filesOf, PROGRAM_LANGUAGES } from './support/blocks.js';
-import { compile } from './support/compile.js';
 import { PAGES, ROOT, readPage } from './support/pages.js';
-import { writePage } from './support/workspace.js';
 
 const blocks = PAGES.flatMap((page) =>
   blocksOf(readPage(page)).map((block) => ({ ...block, page })),
@@ -61,17 +59,6 @@ describe('the code blocks of the documentation', () => {
     );
     expect(sessions.length).toBeGreaterThan(8);
     for (const { name, session } of sessions) expect(session, name).toBe('lax');
-  });
-
-  // Those in JavaScript are run, see programs.test.ts.
-  it('that are TypeScript compile against the package', { timeout: 300_000 }, () => {
-    const files = PAGES.flatMap((page) => {
-      const names = [...filesOf(readPage(page)).keys()].filter((name) => name.endsWith('.ts'));
-      const folder = names.length > 0 ? writePage(page, 'compile') : '';
-      return names.map((name) => join(folder, name));
-    });
-    expect(files.length).toBeGreaterThan(5);
-    expect(compile(files)).toEqual([]);
   });
 });
 
