@@ -37,7 +37,10 @@ guard and without it in turn.`,
   },
   metrics: [CPU, ADDED],
   why: `"Behind one await" is the one by hand with a single \`await\` in it, which any guard needs that can ask a service.
-By a profile, the guard's own code takes 18 µs where the one by hand takes 8, and no step of it more than 5.`,
+Express gives each request and response a shape of its own, so V8 looks a name up anew where it is first read: 0.3 µs, where
+Node's own request takes 0.01, and 2 µs for a new property. By a profile, the guard's own code is 9 % of a request, and the one
+by hand 3 %. Half of those 9 % is where it touches the two: 2 % the context, 2 % the headers, 1 % whether the visitor has left.
+No other function has 1 %.`,
   goals: [
     {
       metric: CPU,
