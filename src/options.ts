@@ -70,7 +70,9 @@ export function readOptions<T extends Readonly<Record<string, Check<unknown>>>>(
 }
 
 /**
- * Returns the options if every key is known. For options that are no table, because it counts whether they are present.
+ * Copies the options if every key is known, also those that the object inherits: an app can change it later, and a
+ * condition in a prototype or a getter must not get lost. For options that are no table, because it counts whether they are
+ * present.
  */
 export function knownOptions<T extends object>(
   owner: string,
@@ -88,7 +90,8 @@ export function knownOptions<T extends object>(
       throw new TypeError(`${owner}: unknown option "${key}"; known are ${names.join(', ')}`);
     }
   }
-  return options;
+  const present = names.filter((name) => name in options);
+  return Object.fromEntries(present.map((name) => [name, options[name]])) as T;
 }
 
 /** An option that is checked elsewhere. */

@@ -91,6 +91,19 @@ describe('checkPurchase', () => {
     await expect(decide(purchase, { accept })).rejects.toThrow('mine');
   });
 
+  it('goes by the conditions that its options inherit, or have as getters', async () => {
+    class Conditions {
+      readonly client = client;
+      get item() {
+        return 7;
+      }
+    }
+    for (const options of [Object.create({ client, item: 7 }), new Conditions()]) {
+      const keyApi = { validatePurchase: async () => purchase };
+      expect(await checkPurchase(keyApi, CODE, options)).toEqual(denied('purchase_item_mismatch'));
+    }
+  });
+
   it.each(['anna', false] as const)('ends with its signal (client: %s)', async (client) => {
     const leaving = new AbortController();
     const { signal } = leaving;

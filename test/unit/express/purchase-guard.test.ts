@@ -215,3 +215,26 @@ it('onDenied is called for too many failed attempts, and "allow" lets nobody in'
   expect((await drive(requirePurchase(holding(TOO_MANY), options))).error).toBe('mine');
   expect(onDenied.mock.lastCall?.[0]).toMatchObject({ code: 'too_many_attempts' });
 });
+
+describe.each(makers)('the options of %s', (_name, make) => {
+  const refused = { verdict: 'invalid', denial: denied('purchase_item_mismatch') };
+
+  it('are read when it is made: an app can change the object for its next route', async () => {
+    const options: RequirePurchaseOptions & LoadPurchaseOptions = { item: () => 7 };
+    const guard = make(holding(purchase), options);
+    delete options.item;
+    expect((await drive(guard)).context).toEqual(refused);
+    const accept = () => false;
+    const before = make(holding(purchase), options);
+    Object.assign(options, { accept });
+    expect((await drive(before)).context).toEqual({ verdict: 'valid', purchase });
+  });
+
+  it('count also where the object inherits them', async () => {
+    const holder = { store: new MemoryHolderStore(), id: () => 'anna' };
+    for (const own of [{}, { holder }]) {
+      const options = Object.assign(Object.create({ item: 7 }), own);
+      expect((await drive(make(holding(purchase), options))).context).toEqual(refused);
+    }
+  });
+});
