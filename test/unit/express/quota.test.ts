@@ -31,7 +31,8 @@ describe.each(expressVersions)('a quota of sixty requests a minute, on %s', (_ve
   async function open(options: Partial<KeyApiOptions> = {}) {
     // A minute is as long as the test says, on a slow machine too.
     const service = { dialect: { rateLimit: true }, clock: () => 1_800_000_000_000 };
-    const shop = await openShop({ retries: 2, ...options }, service);
+    // As is a request, which on such a machine would be sent again.
+    const shop = await openShop({ retries: 2, timeout: 60_000, ...options }, service);
     const { sandbox, keyApi } = shop;
     const app = express();
     app.set('trust proxy', 1);
