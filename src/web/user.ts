@@ -29,7 +29,20 @@ export function identityOf(user: unknown): string {
     const text = id === undefined || id === null || typeof id === 'function' ? '' : String(id);
     if (text !== '' && !text.startsWith('[object ')) return `${name} ${text}`;
   }
-  return JSON.stringify(user);
+  return jsonOf(user);
+}
+
+/** As JSON, also of what JSON has no form for: the bigint of a database, and a record that leads back to itself. */
+function jsonOf(user: unknown): string {
+  const holders: unknown[] = [];
+  return JSON.stringify(user, function (this: unknown, _key, value: unknown) {
+    if (typeof value === 'bigint') return `${value}n`;
+    if (typeof value !== 'object' || value === null) return value;
+    while (holders.length > 0 && holders.at(-1) !== this) holders.pop();
+    if (holders.includes(value)) return undefined;
+    holders.push(value);
+    return value;
+  });
 }
 
 /**

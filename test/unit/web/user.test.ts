@@ -20,12 +20,22 @@ it.each<[string, unknown, unknown]>([
   expect(userOf(one, 1)).not.toBe(userOf(other, 1));
 });
 
+/** As of an ORM: a record and its parts lead to each other. */
+function recordOf(name: string) {
+  const record = { details: { name, owner: {} } };
+  record.details.owner = record;
+  return record;
+}
+
 it.each<[string, unknown, unknown]>([
   ['are text', 'anna', 'bert'],
   ['have none', { name: 'anna' }, { name: 'bert' }],
   ['have one that is null', { id: null, email: 'anna' }, { id: null, email: 'bert' }],
   ['have an empty one', { id: '', email: 'anna' }, { id: '', email: 'bert' }],
   ['have an object without a text', { id: {}, email: 'anna' }, { id: {}, email: 'bert' }],
+  ['are bigints of another name', { customer: 1n }, { customer: 2n }],
+  ['are deep in a record that leads back to itself', recordOf('anna'), recordOf('bert')],
 ])('users whose ids %s are told apart by all else', (_what, one, other) => {
+  expect(identityOf(one)).toBe(identityOf(structuredClone(one)));
   expect(identityOf(one)).not.toBe(identityOf(other));
 });
