@@ -46,10 +46,25 @@ function defaultSeed(now: number): SandboxSeed {
 const textOf = (value: unknown, otherwise = ''): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : otherwise;
 
-/** A list that some deployments send as an object (`{"0": …}`) or as one text. */
+/** A list that some deployments send as an object (`{"0": …}`), as text with commas or as JSON text. */
 function listOf(value: unknown): string[] {
-  const entries = typeof value === 'string' ? value.split(',') : Object.values(Object(value));
+  const entries = typeof value === 'string' ? entriesOf(value) : Object.values(Object(value));
   return entries.map((each) => textOf(each).trim()).filter(Boolean);
+}
+
+function entriesOf(text: string): unknown[] {
+  try {
+    if (/^\s*[[{]/.test(text)) return Object.values(JSON.parse(text));
+  } catch {
+    // It only begins like JSON.
+  }
+  return text.split(',');
+}
+
+/** The time of a text, which without a zone is UTC, whatever the zone of this machine. */
+function timeOf(text: string): number {
+  const time = Date.parse(`${text}Z`);
+  return Number.isNaN(time) ? Date.parse(text) : time;
 }
 
 /** An item as items/all of the service sends it, also in the dialects that the field notes list. */
@@ -61,7 +76,7 @@ function itemOfAnswer(answered: unknown, workspace: string, now: number): SeedIt
   const has = (name: string) => previews.some(([each]) => each === name);
   const shown = listOf(screenshots);
   const version = textOf(item.version);
-  const published = Date.parse(textOf(item.published_at));
+  const published = timeOf(textOf(item.published_at));
   return {
     ...{ id: Number(item.id), workspace, name: textOf(item.name) },
     kind: has('preview_audio') ? 'audio' : has('preview_video') ? 'video' : 'image',
@@ -92,7 +107,12 @@ function seedOfAnswer(option: unknown, now: number): Partial<SandboxSeed> | unde
   if (status === undefined || !Array.isArray(answered)) return undefined;
   const { workspaces, purchases } = defaultSeed(now);
   const parsed = answered.map((each) => itemOfAnswer(each, workspaces[0]?.id ?? '', now));
-  const items = parseOrThrow(seedSchema.shape.items, parsed, 'seed.items');
+  const byId = new Map<number, SeedItem>();
+  // Some deployments list an item twice, the newest first.
+  for (const item of parseOrThrow(seedSchema.shape.items, parsed, 'seed.items')) {
+    if (!byId.has(item.id)) byId.set(item.id, item);
+  }
+  const items = [...byId.values()];
   // Some kinds say which item they are of.
   const sold = purchases.filter(({ kind }) => !/-(item|workspace)$/.test(kind));
   return {

@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { at, CALLBACK, exchange, it, type Json, NOW, newAuthKey, start } from './support.js';
 
@@ -140,6 +140,25 @@ describe('a seed', () => {
       expect((await running.validate(running.code('supported'))).status).toBe(200);
     },
   );
+
+  it('that is an answer of items/all takes lists as JSON text, dates without a zone, and an item that is there twice', () => {
+    vi.stubEnv('TZ', 'Pacific/Auckland');
+    const item = {
+      ...{ id: 7, name: 'Fjord', version: '2.0.0', price: { regular: 5, extended: 50 } },
+      ...{ tags: '["a","b,c"]', options: '{"0":"JPG"}', published_at: '2020-02-18 07:42:08' },
+      media: { thumbnail: '/t.jpg', screenshots: '["/1.png"]' },
+    };
+    const items = [item, { ...item, version: '1.0.0', tags: '1,2' }, { ...item, id: 8, tags: '9' }];
+    const { data } = createSandbox({ seed: { status: 'success', items } as never });
+    expect(data.items.map(({ id, version, tags }) => [id, version, tags])).toEqual([
+      [7, '2.0.0', ['a', 'b,c']],
+      [8, '2.0.0', ['9']],
+    ]);
+    expect(data.items[0]).toMatchObject({
+      ...{ options: ['JPG'], published_at: '2020-02-18T07:42:08Z' },
+      media: { screenshots: ['/1.png'] },
+    });
+  });
 
   it('replaces parts, leaves the others, and is copied', async () => {
     const user = {
