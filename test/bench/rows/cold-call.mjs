@@ -18,7 +18,6 @@ deadline, no cap on the size, and nothing judged; marketgate has. "With its cach
     envato: { caller: 'envato', isSlow: true },
     fetch: { caller: 'fetch', isSlow: true },
     axios: { caller: 'axios', isSlow: true },
-    got: { caller: 'got', isSlow: true },
   },
   async open() {
     const service = await startProcess('fixtures/service.mjs');

@@ -6,7 +6,6 @@ const APP = ['express', 'passport'];
 
 const limits = {
   marketgate: BASE,
-  'marketgate/redis': BASE,
   'marketgate/sandbox': BASE,
   'marketgate, require': REQUIRED,
 };
@@ -21,7 +20,6 @@ export default {
   variants: {
     [BASE]: { modules: APP },
     marketgate: { modules: [...APP, 'marketgate'] },
-    'marketgate/redis': { modules: [...APP, 'marketgate/redis'] },
     'marketgate/sandbox': { modules: [...APP, 'marketgate/sandbox'] },
     [REQUIRED]: { modules: APP, isRequired: true },
     'marketgate, require': { modules: [...APP, 'marketgate'], isRequired: true },

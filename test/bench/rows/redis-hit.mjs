@@ -2,7 +2,6 @@ import { startRedis } from '../fixtures/redis.mjs';
 import { measureWork } from '../harness/measure-work.mjs';
 import { startProcess } from '../harness/process.mjs';
 
-const [BARE_NODE, BARE_IO] = ['@redis/client GET, JSON.parse', 'ioredis GET, JSON.parse'];
 const [OURS_NODE, OURS_IO] = ['marketgate on @redis/client', 'marketgate on ioredis'];
 const SEALED = '@redis/client GET, HMAC, AES-GCM, JSON.parse';
 const SEALED_IO = 'ioredis GET, HMAC, AES-GCM, JSON.parse';
@@ -12,11 +11,9 @@ const CPU = {
   name: 'cpu',
   title: 'CPU per hit, µs',
   limits: {
-    [BARE_NODE]: SEALED,
     [SEALED]: SEALED,
     [OURS_NODE]: SEALED,
     [KEYV]: SEALED,
-    [BARE_IO]: SEALED_IO,
     [SEALED_IO]: SEALED_IO,
     [OURS_IO]: SEALED_IO,
   },
@@ -28,11 +25,9 @@ export default {
   about: `A purchase that another process has put into Redis, 50 at a time. The limit does by hand what keeps codes
 unreadable there: HMAC of the key, AES-GCM of the value. marketgate also has a deadline and a breaker, and keeps the answer.`,
   variants: {
-    [BARE_NODE]: { library: 'node-redis', reader: 'bare' },
     [SEALED]: { library: 'node-redis', reader: 'sealed' },
     [OURS_NODE]: { library: 'node-redis', reader: 'marketgate' },
     [KEYV]: { library: 'node-redis', reader: 'keyv' },
-    [BARE_IO]: { library: 'ioredis', reader: 'bare' },
     [SEALED_IO]: { library: 'ioredis', reader: 'sealed' },
     [OURS_IO]: { library: 'ioredis', reader: 'marketgate' },
   },

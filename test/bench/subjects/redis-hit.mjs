@@ -25,11 +25,6 @@ const CLIENTS = {
 
 /** Each fills Redis and makes a function that finds a code there. */
 const READERS = {
-  async bare({ bare }) {
-    for (let i = 0; i < CODES; i++)
-      await bare.set(`bare:${codeOf(i)}`, JSON.stringify(purchase(1)));
-    return async (code) => JSON.parse(await bare.get(`bare:${code}`));
-  },
   /** The least that reads what nobody else can read or make up: node:crypto, and nothing around it. */
   async sealed({ bare }) {
     const [nameKey, valueKey] = [randomBytes(32), randomBytes(32)];
