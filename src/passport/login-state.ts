@@ -36,7 +36,7 @@ export interface LoginAttempt {
 
 /** A login that waits for the visitor's "Continue". */
 export interface PendingLogin {
-  /** Of its attempt: only this browser and its page know it. */
+  /** See {@link pageOf}. */
   readonly id: string;
   readonly at: number;
   /** The {@link shortKey} of its auth_key, for a callback that comes again. */
@@ -85,9 +85,16 @@ export const randomId = (): string => randomBytes(16).toString('base64url');
 /** Whether a text has the form of {@link randomId}. */
 export const isRandomId = (text: string): boolean => /^[\w-]{22}$/.test(text);
 
-/** What the service echoes of an attempt: not its id, because that can become the value of a "Continue". */
+/** What the service echoes of an attempt: not its id, of which the value of a "Continue" is made. */
 export const echoOf = ({ id }: Pick<LoginAttempt, 'id'>): string =>
   hash('sha256', `state ${id}`, 'base64url').slice(0, 22);
+
+/**
+ * The id of the page that asks about a login, with which a browser that has the cookies can answer: no stranger can know
+ * it who has planted the cookies, or has the auth_key, and every process finds it for a callback that comes twice.
+ */
+export const pageOf = ({ id }: Pick<LoginAttempt, 'id'>, authKey: string): string =>
+  hash('sha256', `page ${id} ${authKey}`, 'base64url').slice(0, 22);
 
 /** A false match refuses a login in a marked browser, or leads to a page that asks, once in millions. */
 const HASH_LENGTH = 5;

@@ -51,6 +51,7 @@ import {
   type LoginState,
   markFor,
   type PendingLogin,
+  pageOf,
   randomId,
   readState,
   shortHash,
@@ -60,6 +61,7 @@ import {
 import type { MarketplaceAuthenticateOptions, StrategySetup } from './strategy-options.js';
 import {
   browserOf,
+  type Elsewhere,
   endOfSecond,
   findElsewhere,
   type LoginEnd,
@@ -93,9 +95,9 @@ const USED = new Error('this auth_key was already used');
 const NO_ATTEMPT = new Error('other callbacks have taken all login attempts');
 
 /**
- * One request to the strategy. The life of an attempt: `#start` begins it; `#callback` takes it for the exchange of an
- * auth_key; then `#complete` logs in, or the login waits until `#answer` gets the visitor's "Continue". `#once` is around
- * `#callback` and `#answer`: what a browser sends twice ends as it did first.
+ * One request to the strategy. The life of an attempt: `#start` begins it; `#callback` claims it when the auth_key is sent,
+ * and it stays stored until the login has ended; then `#complete` logs in, or the login waits until `#answer` gets the
+ * visitor's "Continue". `#once` is around `#callback` and `#answer`: what a browser sends twice ends as it did first.
  */
 export class Login {
   readonly #setup: StrategySetup;
@@ -117,7 +119,7 @@ export class Login {
   #answered: PendingLogin | undefined;
   /** Where a login leads, also where there was no room to store it. */
   #to: string | undefined;
-  /** That of a login whose response the browser has dropped. */
+  /** The attempt of a login whose response the browser has dropped. */
   #inherited: LoginAttempt | undefined;
   /** The `user_id` of the account that has logged in. */
   #account: string | undefined;
@@ -174,7 +176,7 @@ export class Login {
           report(error ? 'error' : 'success', error);
           if (error) this.#notKept = ['error', asError(error)];
         },
-        keep: (user) => this.#keepKnown(user),
+        keep: (user) => this.#saveInNewSession(user),
       });
     }
   }
@@ -336,15 +338,14 @@ export class Login {
     if (state.pending?.key === shortKey(authKey)) {
       // It comes again, and the login waits for an answer.
       const { id, who } = state.pending;
-      if (who === this.#who && !claims.has(answerTo(id)))
-        return ['redirect', confirmationQuery(id)];
+      if (who === this.#who) return this.#lookAgain(confirmationQuery(id));
     }
     const isStarted = this.#inherited !== undefined || state.attempts.length > 0;
     const isUsed = claims.has(authKey);
-    if (!isStarted && this.#hasLostSession()) {
+    if (!isStarted && this.#cameWithoutSession()) {
       // Without an answer of the token store it counts as the first, which is refused and marks the browser.
       const isFirst = !isUsed && (await claims.claim(authKey).catch(() => true));
-      const elsewhere = isFirst ? undefined : await this.#endElsewhere(randomId(), true);
+      const elsewhere = isFirst ? undefined : await this.#endElsewhere({ page: randomId() });
       if (elsewhere !== undefined) return elsewhere;
     }
     if (isUsed) return this.#endUsed(isStarted);
@@ -358,7 +359,7 @@ export class Login {
     try {
       token = await this.#exchange(authKey);
     } catch (error) {
-      return this.#endRefused(error);
+      return this.#endRefused(error, authKey);
     }
     const attempt = this.#attempt as LoginAttempt;
     const profile = await this.#profileOf(token);
@@ -369,10 +370,9 @@ export class Login {
     if (!mustAsk(askWhen, this.#req, begun, known)) {
       return this.#complete(token, profile, attempt);
     }
-    const { id, to } = attempt;
-    const key = shortKey(authKey);
-    const pending = pendingLogin(token, profile, { id, at: clock(), key, who, to });
-    await this.#save({ pending, attempts: this.#attemptsWithout(id) });
+    const [id, key] = [pageOf(attempt, authKey), shortKey(authKey)];
+    const pending = pendingLogin(token, profile, { id, at: clock(), key, who, to: attempt.to });
+    await this.#save({ pending, attempts: this.#attemptsWithout(attempt.id) });
     return ['redirect', confirmationQuery(pending.id)];
   }
 
@@ -405,13 +405,20 @@ export class Login {
   }
 
   /** Ends a callback whose auth_key or attempt another request has used, or whose auth_key the service refuses. */
-  async #endRefused(error: unknown): Promise<Outcome> {
+  async #endRefused(error: unknown, authKey: string): Promise<Outcome> {
     const isUsed = error === USED || error === NO_ATTEMPT;
     // Without a token store that claims, only the service knows that another process has exchanged the key.
     const isRejected = isMarketgateError(error) && error.code === 'auth_key_rejected';
-    if (isUsed || (isRejected && this.#attempt !== undefined)) {
-      const { id } = this.#attempt ?? this.#attempts().at(-1) ?? { id: randomId() };
-      const elsewhere = await this.#endElsewhere(id, isUsed);
+    const canRunElsewhere = this.#attempt !== undefined && this.#inherited === undefined;
+    if (isUsed || (isRejected && canRunElsewhere)) {
+      const attempt = this.#attempt ?? this.#attempts().at(-1) ?? { id: randomId() };
+      const [page, key] = [pageOf(attempt, authKey), shortKey(authKey)];
+      const elsewhere = await this.#endElsewhere({
+        attempt: attempt.id,
+        page,
+        key,
+        isCertain: isUsed,
+      });
       if (elsewhere !== undefined) return elsewhere;
     }
     if (error === USED) return this.#endUsed(true);
@@ -472,7 +479,7 @@ export class Login {
     const { claims } = this.#setup;
     const pending = this.#pending(id);
     if (pending === undefined) {
-      const elsewhere = this.#hasLostSession() && (await this.#endElsewhere(id, true));
+      const elsewhere = this.#cameWithoutSession() && (await this.#endElsewhere({ page: id }));
       return elsewhere || this.#endWithoutLogin(id);
     }
     if (isSentByAnotherSite(this.#req)) {
@@ -488,7 +495,7 @@ export class Login {
         throw new Failure('login_failed', `${message}; log in again`);
       }
       const isFirst = await claims.claim(answerTo(id));
-      if (!isFirst) return (await this.#endElsewhere(id, true)) ?? this.#endWithoutLogin(id);
+      if (!isFirst) return (await this.#endElsewhere({ page: id })) ?? this.#endWithoutLogin(id);
       this.#answered = pending;
       return this.#complete(pending.token, profile, pending);
     }
@@ -540,7 +547,7 @@ export class Login {
   }
 
   /** Saves once more who has logged in: passport has begun a new session. It reads where to go from there. */
-  async #keepKnown(user: unknown): Promise<void> {
+  async #saveInNewSession(user: unknown): Promise<void> {
     const session = sessionOf(this.#req);
     if (this.#options.successReturnToOrRedirect && session && this.#to) session.returnTo = this.#to;
     await this.#saveLoggedIn(shortHash(identityOf(user)), this.#state);
@@ -584,6 +591,7 @@ export class Login {
     const browser = browserOf(this.#req);
     if (browser === undefined) return run();
     let next = run;
+    // Each round waits for the newest, until nobody has begun since.
     let seen: RunningLogin | undefined;
     for (;;) {
       const first = running.of(browser);
@@ -591,7 +599,7 @@ export class Login {
       // It would wait for itself where the strategy runs again on a callback that was passed on.
       if (first.req === this.#req) return run();
       seen = first;
-      const after = await this.#after(await first.ended, first.subject === subject, run);
+      const after = await this.#endAsSecond(await first.ended, first.subject === subject, run);
       if (typeof after !== 'function') return after;
       next = after;
     }
@@ -600,18 +608,22 @@ export class Login {
   }
 
   /** Ends as the second of two requests, or gives what is left to do. */
-  async #after(
+  async #endAsSecond(
     first: LoginEnd,
     isEqual: boolean,
     run: () => Promise<Outcome>,
   ): Promise<Outcome | (() => Promise<Outcome>)> {
     const { storage, claims } = this.#setup;
-    // What the first has saved must not be undone.
+    // What the first has saved must not be undone. Where it cannot be read, the state is from before, and only the claims tell
+    // what was used since.
     const session = await storage.refresh(this.#req);
     if (session === 'read') this.#readState();
     const isAnswer = authKeysIn(queryOf(this.#req)).length === 0;
-    const hasOwn = this.#state.attempts.some(({ id }) => !claims.has(id));
-    switch (endOfSecond(first, isEqual, !isAnswer && !hasOwn, session)) {
+    const { attempts, pending } = this.#state;
+    const hasOwn = isAnswer
+      ? pending !== undefined && !claims.has(answerTo(pending.id))
+      : attempts.some(({ id }) => !claims.has(id));
+    switch (endOfSecond(first, isEqual, hasOwn, session)) {
       case 'run':
         return run;
       case 'inherit':
@@ -645,21 +657,23 @@ export class Login {
     return outcome[0] === 'success' ? this.#succeed(outcome) : outcome;
   }
 
-  /** Whether the session of this request's cookie is gone: another process can have replaced it by that of the login. */
-  #hasLostSession(): boolean {
+  /** Whether the session of its cookie was gone when the request came: another process can have replaced it by that of the login. */
+  #cameWithoutSession(): boolean {
     const { storage } = this.#setup;
     return storage.isInSession && storage.whyMissing(this.#req) !== undefined;
   }
 
-  /** Ends as a login of this browser in another process, if there is one. The parameters are those of {@link findElsewhere}. */
-  async #endElsewhere(id: string, isCertain: boolean): Promise<Outcome | undefined> {
+  /** Ends as a login of this browser in another process, if there is one. */
+  async #endElsewhere(
+    login: Pick<Elsewhere, 'page'> & Partial<Elsewhere>,
+  ): Promise<Outcome | undefined> {
     const look = async (): Promise<[SessionRead, LoginState]> => {
       const session = await this.#setup.storage.refresh(this.#req);
       if (session === 'read') this.#readState();
       return [session, this.#state];
     };
-    const found = await findElsewhere(id, isCertain, this.#state, look);
-    return found === undefined ? undefined : this.#lookAgain(confirmationQuery(found));
+    const page = await findElsewhere({ attempt: login.page, isCertain: true, ...login }, look);
+    return page === undefined ? undefined : this.#lookAgain(confirmationQuery(page));
   }
 }
 

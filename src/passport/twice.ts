@@ -63,10 +63,13 @@ const EQUAL: SecondEnds = {
   ask: ['run', 'run'],
 };
 
-/** With another auth_key, where the first has used the only attempt. */
-const OTHER_KEY: SecondEnds = {
+/**
+ * With another auth_key or answer, where nothing is left for it. It can be a stranger's, with planted cookies: it never
+ * learns the id of what waits for "Continue".
+ */
+const OTHER: SecondEnds = {
   success: ['look again', 'inherit'],
-  redirect: ['look again', 'inherit'],
+  redirect: ['run', 'inherit'],
   fail: ['same', 'same'],
   error: ['same', 'inherit'],
   pass: ['run', 'run'],
@@ -77,18 +80,19 @@ const OTHER_KEY: SecondEnds = {
  * How a request ends that has waited for the first.
  *
  * @param isEqual whether both have the same subject.
- * @param needsAttempt whether it can do nothing without the attempt of the first.
+ * @param hasOwn whether it has an attempt, or a login that waits for its answer, which the first has not used.
  * @param session what came of reading it again.
  */
 export function endOfSecond(
   { outcome: [type], isDelivered, attempt }: LoginEnd,
   isEqual: boolean,
-  needsAttempt: boolean,
+  hasOwn: boolean,
   session: SessionRead,
 ): SecondEnd {
-  if (!isEqual && !(needsAttempt && attempt !== undefined)) return 'run';
-  const [delivered, dropped] = (isEqual ? EQUAL : OTHER_KEY)[type];
-  // What waits for "Continue" has no place in a session that is not there.
+  const hasLoggedIn = type === 'success' && isDelivered;
+  if (!isEqual && (hasOwn || !(hasLoggedIn || attempt))) return 'run';
+  const [delivered, dropped] = (isEqual ? EQUAL : OTHER)[type];
+  // What waits for "Continue" cannot be put into a session that is not there.
   const isLost = type === 'redirect' && (session === 'gone' || session === 'unreadable');
   return isDelivered || isLost ? delivered : dropped;
 }
@@ -108,7 +112,10 @@ export class RunningLogin {
   readonly ended = new Promise<LoginEnd>((resolve) => {
     this.end = resolve;
   });
-  /** The attempts that have begun in other tabs since: the state that this request has read is from before. */
+  /**
+   * The attempts that have begun in other tabs since: the state that this request has read is from before. With attempts in
+   * a cookie only the first of them, because its start gives the browser another cookie.
+   */
   readonly begunMeanwhile: LoginAttempt[] = [];
 
   /**
@@ -117,7 +124,7 @@ export class RunningLogin {
    */
   constructor(
     readonly subject: string,
-    readonly req: IncomingMessage,
+    public req: IncomingMessage | undefined,
   ) {}
 }
 
@@ -141,6 +148,8 @@ export class RunningLogins {
     const timer = setTimeout(giveUp, LONGEST).unref();
     void login.ended.then(({ outcome: [type] }) => {
       clearTimeout(timer);
+      // Not held for as long as the login is remembered.
+      login.req = undefined;
       const forget = (): void => {
         if (this.of(browser) === login) this.#byBrowser.delete(browser);
       };
@@ -163,21 +172,28 @@ const LOOKS = [100, 200, 300, 600, 800];
 /** How long after the end of the session the response of the other process can come, in milliseconds. */
 const RESPONSE = 500;
 
+/** A login that another process can have run. */
+export interface Elsewhere {
+  /** The id of its attempt, as far as that is known. */
+  readonly attempt: string;
+  /** The page that asks about it, or any other id: where the browser looks again. */
+  readonly page: string;
+  /** The {@link shortKey} of its auth_key. */
+  readonly key?: string;
+  /** Whether there is such a login for certain. Otherwise, only a session that shows it counts. */
+  readonly isCertain: boolean;
+}
+
 /**
  * Waits for a login that another process runs, with the auth_key or the attempt of this request. The session shows how that
  * ends: it is gone, or has a login that waits for "Continue". The cookies of this request show nothing: the browser looks
  * again with those of the other response.
  *
- * @param id - Of its attempt.
- * @param isCertain - Whether there is such a login for certain. Otherwise, only a session that shows it counts.
- * @param before - What the session has shown until now.
- * @param look - Reads it again.
- * @returns the id with which the browser looks again; `undefined` where there is no such login, or it has failed.
+ * @param look - Reads the session again.
+ * @returns the id of the page to which the browser is sent; `undefined` where there is no such login, or it has failed.
  */
 export async function findElsewhere(
-  id: string,
-  isCertain: boolean,
-  before: LoginState,
+  { attempt: id, page, key, isCertain }: Elsewhere,
   look: () => Promise<[SessionRead, LoginState]>,
 ): Promise<string | undefined> {
   for (const pause of [...LOOKS, undefined]) {
@@ -185,23 +201,23 @@ export async function findElsewhere(
     if (session === 'fixed') {
       if (!isCertain) return undefined;
       for (const each of LOOKS) await wait(each);
-      return id;
+      return page;
     }
     if (session === 'gone') {
       // The other response has to be the first.
       await wait(RESPONSE);
-      return id;
+      return page;
     }
     if (session === 'read') {
-      if (pending && pending.id !== before.pending?.id) return pending.id;
+      if (pending && pending.key === key) return pending.id;
       const hasSucceeded = last?.ok === true && last.id === id;
       const isRunning = attempts.some((it) => it.id === id) || pending?.id === id;
       if (!isRunning && !hasSucceeded) return undefined;
       // Passport replaces the session next, if the login is kept there.
-      if (pause === undefined) return hasSucceeded ? id : undefined;
+      if (pause === undefined) return hasSucceeded ? page : undefined;
     }
     if (pause !== undefined) await wait(pause);
   }
   // It could not be read at last.
-  return id;
+  return page;
 }

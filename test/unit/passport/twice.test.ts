@@ -257,6 +257,56 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       },
     );
 
+    it.each(['while it runs', 'after it', 'with one more cookie'])(
+      'a stranger with the visitor’s cookies and another auth_key cannot answer for a login that asks: %s',
+      async (when) => {
+        const { origin, letGoOn, exchanged } = await open({ confirm: true });
+        const browser = await visitor(origin);
+        const cookie = `${browser.cookies(origin)}${when.includes('cookie') ? '; a=b' : ''}`;
+        const stranger = new Browser();
+        const junk = () => stranger.get(`${origin}/callback?auth_key=junk`, { cookie });
+        const login = browser.open(`${origin}/callback?auth_key=k1`);
+        await vi.waitFor(() => expect(exchanged).toEqual(['k1']), SOON);
+        const early = when === 'after it' ? undefined : junk();
+        await letGoOn(early === undefined ? 1 : 2);
+        const page = await login;
+        const response = await (early ?? junk());
+        const id = /=([\w-]{22})$/.exec(locationOf(response))?.[1] ?? 'x'.repeat(22);
+        const answer = `${origin}/callback?marketgate=${id}&answer=continue`;
+        expect((await stranger.get(answer, { cookie })).status).toBe(403);
+        expect((await stranger.open(`${origin}/home`, { cookie })).text).toBe('/home nobody');
+        expect((await browser.pressContinue(page)).text).toBe('/wanted 77');
+      },
+    );
+
+    it.each(['a callback again', 'another callback', '"Not me"'])(
+      'while "Continue" runs, %s ends where that does',
+      async (what) => {
+        const verifying = deferred();
+        const verify = vi.fn(async (_input: unknown) => {
+          await verifying.promise;
+          return { id: '77' };
+        });
+        const { origin, letGoOn } = await open({ confirm: true, verify });
+        const browser = await visitor(origin);
+        const visit = browser.open(`${origin}/callback?auth_key=k1`);
+        await letGoOn(1);
+        const page = await visit;
+        const pressed = browser.pressContinue(page);
+        await vi.waitFor(() => expect(verify).toHaveBeenCalled(), SOON);
+        const key = what === 'another callback' ? 'k2' : 'k1';
+        const url =
+          what === '"Not me"' ? `${page.url}&answer=cancel` : `${origin}/callback?auth_key=${key}`;
+        const second = browser.open(url);
+        // After the callback, the page and the answer.
+        await letGoOn(4);
+        verifying.resolve();
+        expect((await pressed).text).toBe('/wanted 77');
+        expect(await second).toMatchObject({ status: 200, text: expect.stringContaining('77') });
+        expect((await browser.open(`${origin}/home`)).text).toBe('/home 77');
+      },
+    );
+
     it('a login waits for nobody else’s, and another auth_key with the same cookies gets nobody in', async () => {
       const { origin, letGoOn, exchanged } = await open();
       const browser = await visitor(origin);
