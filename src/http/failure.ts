@@ -17,7 +17,10 @@ const LACKING = new Set([
 const NO_FAMILY = new Set(['ENETUNREACH', 'EADDRNOTAVAIL']);
 /** Something answered, but its head cannot be read, or its body not be decompressed (by a `fetch`). */
 const BROKEN_HEAD = 'BROKEN_HEAD';
-const UNREADABLE = /^(BROKEN_HEAD$|HPE_|Z_|HTTP_PARSER_ERROR$|UND_ERR_HEADERS_OVERFLOW$)/;
+/** HTTP 100 or 101, which no request asks for. undici ends the connection, and says no more. */
+const UNASKED = 'UNASKED_STATUS';
+const UNREADABLE =
+  /^(BROKEN_HEAD$|UNASKED_STATUS$|HPE_|Z_|HTTP_PARSER_ERROR$|UND_ERR_HEADERS_OVERFLOW$)/;
 
 const TRUST = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
 const RENEW = 'the service must renew it';
@@ -38,6 +41,11 @@ const IN_WORDS: readonly (readonly [RegExp, string, string?])[] = [
   [
     /^(BROKEN_HEAD|HPE_UNEXPECTED_CONTENT_LENGTH)$/,
     'the head of the answer is broken, as where it has a Content-Length and is chunked at once',
+    'look at what stands in front of the service',
+  ],
+  [
+    /^UNASKED_STATUS$/,
+    'the answer begins with HTTP 100 or 101, for which nobody asked',
     'look at what stands in front of the service',
   ],
   [/^(HPE_|HTTP_PARSER_ERROR$)/, 'the answer is not valid HTTP/1.1', 'check the URL and its port'],
@@ -153,6 +161,7 @@ function codeOf(error: unknown, depth = 0): string {
   if (name === 'HTTPParserError' && code === undefined) {
     return /Content-Length/.test(String(message)) ? BROKEN_HEAD : 'HTTP_PARSER_ERROR';
   }
+  if (name === 'SocketError' && /^bad (response|upgrade)$/.test(String(message))) return UNASKED;
   if (typeof code === 'string' && /^[A-Z0-9]{1,24}(_[A-Z0-9]{1,24})*$/.test(code)) return code;
   // Causes can form a cycle.
   return cause === undefined || depth === 5 ? 'UNKNOWN' : codeOf(cause, depth + 1);

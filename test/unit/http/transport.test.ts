@@ -181,6 +181,17 @@ describe.each(WAYS)('through %s', (_way, options) => {
     await expectError(open(url).getAccount(), 'unexpected_response', says);
   });
 
+  it.each([
+    ['100', 'Continue\r\n'],
+    ['101', 'Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n'],
+  ])('HTTP %s, for which nobody asked, is no outage either', async (status, head) => {
+    const server = createServer((socket) => {
+      socket.on('data', () => socket.write(`HTTP/1.1 ${status} ${head}\r\n`));
+    });
+    const url = `http://127.0.0.1:${await portOf(server)}`;
+    await expectError(open(url).getAccount(), 'unexpected_response', 'HTTP 100 or 101');
+  });
+
   const paused = { code: 'service_unavailable', retryAfter: 7 };
   it.each<[number, string, object, object]>([
     [429, 'is too large', paused, { maxResponseBytes: 999 }],
