@@ -287,10 +287,11 @@ function makeConditionCheck<Req>(
       }
     }
     if (supported) {
-      const { supported_until: until = '' } = purchase;
       // A wrapper of a KeyApi can give a purchase that was never parsed.
-      const isNoTime = until !== '' && parseTimestamp(until) === undefined;
-      if (isNoTime || isSupportUnreadable(purchase)) return unreadable('supported_until');
+      const until: unknown = purchase.supported_until ?? '';
+      const isReadable =
+        typeof until === 'string' && (until === '' || parseTimestamp(until) !== undefined);
+      if (!isReadable || isSupportUnreadable(purchase)) return unreadable('supported_until');
       if (!isSupported(purchase, clock())) {
         const why = 'its support has expired or was never bought; renew it';
         return refuse(purchase, 'support_expired', why);
@@ -302,7 +303,7 @@ function makeConditionCheck<Req>(
 
 /** Whether support runs at the time `now`. */
 export function isSupported({ supported_until: until }: Purchase, now: number): boolean {
-  const end = until === undefined ? undefined : parseTimestamp(until);
+  const end = until ? parseTimestamp(until) : undefined;
   return end !== undefined && end > now;
 }
 

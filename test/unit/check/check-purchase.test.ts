@@ -164,7 +164,7 @@ describe('the condition "supported"', () => {
   const until = (supported_until: unknown) =>
     decide({ ...purchase, supported_until } as Purchase, { supported: true });
 
-  it.each<[end: string | undefined, isMet: boolean]>([
+  it.each<[end: string | null | undefined, isMet: boolean]>([
     ['2026-06-01T12:00:01Z', true],
     ['2026-06-01T12:00:00Z', false],
     ['2026-06-01T14:00:01+02:00', true],
@@ -175,6 +175,8 @@ describe('the condition "supported"', () => {
     ['2026-06-01', false],
     ['', false],
     [undefined, false],
+    // Where a wrapper of a KeyApi gives what was sent.
+    [null, false],
   ])('until %s is met at noon of 1 June, UTC: %s', async (end, isMet) => {
     const decision = await until(end);
     if (isMet) expect(decision.verdict).toBe('valid');
@@ -240,6 +242,13 @@ describe('a condition that needs a field which cannot be read', () => {
 
   it.each(UNREADABLE)('%s %j: neither met nor refused', async (field, sent, needs) => {
     expect(await sentAs({ [field]: sent }, needs)).toMatchObject({
+      verdict: 'unknown',
+      error: { code: 'unexpected_response', message: expect.stringContaining(field) },
+    });
+  });
+
+  it.each(UNREADABLE)('%s %j, as a wrapper gives it: the same', async (field, sent, needs) => {
+    expect(await decide({ ...purchase, [field]: sent } as Purchase, needs)).toMatchObject({
       verdict: 'unknown',
       error: { code: 'unexpected_response', message: expect.stringContaining(field) },
     });
