@@ -217,7 +217,11 @@ export type MarketgateErrorCode = keyof typeof ERROR_CODES;
  */
 export function asError(thrown: unknown): object {
   if (typeof thrown === 'object' && thrown !== null) return thrown;
+  // A text can contain a secret.
+  let kind = `a ${typeof thrown}`;
+  if (thrown === undefined) kind = 'nothing';
+  else if (thrown === null) kind = 'null';
   return new TypeError(
-    `marketgate: a function that was passed in failed with ${thrown === undefined ? 'nothing' : `a ${typeof thrown}`} instead of an Error`,
+    `marketgate: a function that was passed in failed with ${kind} instead of an Error`,
   );
 }

@@ -183,6 +183,15 @@ it.each([
   },
 );
 
+it.each([
+  [undefined, 'nothing'],
+  [null, 'null'],
+  ['secret', 'a string'],
+])('what is no Error and is thrown, %j, is named by its kind', async (thrown, kind) => {
+  const { error } = await drive(requirePurchase(holding(purchase), { accept: throwing(thrown) }));
+  expect(String(error)).toContain(`failed with ${kind} instead of an Error`);
+});
+
 it.each<[verdict: string, LoadPurchaseOptions, object | null, unknown, string | undefined]>([
   ['valid', {}, purchase, CODE, undefined],
   ['absent', {}, purchase, null, 'purchase_required'],
