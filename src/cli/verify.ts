@@ -37,8 +37,9 @@ export async function verify(
     return purchase === null ? 1 : 0;
   } catch (error) {
     if (!isMarketgateError(error)) throw error;
-    if (json) io.out(printableJson({ valid: null, error: error.toJSON() }));
-    else io.err(`Could not find out (${error.code}): ${printable(inVariables(error.message))}`);
+    const message = inVariables(error.message);
+    if (json) io.out(printableJson({ valid: null, error: { ...error.toJSON(), message } }));
+    else io.err(`Could not find out (${error.code}): ${printable(message)}`);
     return 2;
   } finally {
     await keyApi.close();

@@ -91,6 +91,22 @@ describe('marketgate verify', () => {
     expect([json.code, JSON.parse(json.out)]).toMatchObject([2, answer]);
   });
 
+  it('names the variable that is wrong, in words and as JSON', async () => {
+    const { environment, code } = await service();
+    const wrong = { ...environment, MARKETPLACE_API_KEY: 'wrong' };
+    const ran = await cli(['verify', code('supported')], wrong);
+    expect([ran.code, ran.err]).toEqual([
+      2,
+      expect.stringContaining('put it in MARKETPLACE_API_KEY'),
+    ]);
+    const json = await cli(['verify', code('supported'), '--json'], wrong);
+    const { message } = JSON.parse(json.out).error;
+    expect([json.code, message]).toEqual([
+      2,
+      expect.stringContaining('put it in MARKETPLACE_API_KEY'),
+    ]);
+  });
+
   it('- reads the code from stdin, and does not repeat what can be none', async () => {
     const { environment, code, sandbox } = await service();
     const words = await cli(['verify', '-'], environment, { stdin: 'some wörds' });
