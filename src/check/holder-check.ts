@@ -33,6 +33,10 @@ export type HolderIdOf<Req> = (req: Req) => HolderId | Promise<HolderId>;
 const NOBODY = 'nobody is logged in who could hold the code; log in first';
 const HELD = 'held by another account; log in with that one, or let the site release the code';
 
+/** Copies the options if every key is known. */
+export const holderOptions = <Id>(owner: string, option: HolderOptions<Id>): HolderOptions<Id> =>
+  knownOptions(`${owner}: holder`, option, ['store', 'id', 'max']);
+
 /**
  * Checks the option. Gives the function that makes an account a holder of the code of a valid purchase, or refuses it.
  * In an outage nobody becomes a holder, and only visitors without an account are refused.
@@ -43,7 +47,7 @@ export function makeHolderCheck<Req>(
 ): (result: CheckResult, code: PurchaseCode, req: Req) => Promise<CheckResult> {
   const what = '{ store, id, max }; leave it out for no such condition';
   const object = shaped<NonNullable<typeof option>>([], what)(owner, 'holder', option);
-  const given = knownOptions(`${owner}: holder`, object, ['store', 'id', 'max']);
+  const given = holderOptions(owner, object);
   const { id, max = 1 } = given;
   const holders = guardHolderStore(owner, given.store);
   if (!('id' in given)) throw wrongOption(owner, 'holder.id', 'must say which account it is');

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
+import { holderOptions } from '../check/holder-check.js';
 import {
   CHECK_OPTION_NAMES,
   type CheckResult,
@@ -169,7 +170,7 @@ function makeRequestCheck(
     owner,
     keyApi,
     typeof holder?.id === 'function'
-      ? { ...options, holder: { ...holder, id: idOfUser(holder.id) } }
+      ? { ...options, holder: { ...holderOptions(owner, holder), id: idOfUser(holder.id) } }
       : options,
     letsInOutage,
   );

@@ -239,6 +239,18 @@ describe.each(makers)('the options of %s', (_name, make) => {
     expect((await drive(before)).context).toEqual({ verdict: 'valid', purchase });
   });
 
+  it('count also in a holder that inherits them', async () => {
+    let account = '';
+    const id = () => account;
+    const holder = Object.create({ store: new MemoryHolderStore(), max: 2, id });
+    const guard = make(holding(purchase), { holder });
+    for (account of ['anna', 'bert']) {
+      expect((await drive(guard)).context).toEqual({ verdict: 'valid', purchase });
+    }
+    account = 'carl';
+    expect((await drive(guard)).context).toMatchObject({ denial: denied('purchase_held') });
+  });
+
   it('count also where the object inherits them', async () => {
     const holder = { store: new MemoryHolderStore(), id: () => 'anna' };
     for (const own of [{}, { holder }]) {
