@@ -18,7 +18,10 @@ export function currentUser(req: object): Express.User {
 }
 
 /** Where users usually have what tells them apart. */
-const ID_NAMES = ['id', '_id', 'sub', 'userId', 'username', 'email'] as const;
+const ID_NAMES = [
+  ...(['id', '_id', 'sub', 'userId', 'user_id', 'uid', 'uuid'] as const),
+  ...(['username', 'email'] as const),
+];
 
 /** A text that is the same for the same user of the app, at each request. */
 export function identityOf(user: unknown): string {
