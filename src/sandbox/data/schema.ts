@@ -273,7 +273,8 @@ export function parseOrThrow<T>(schema: z.ZodMiniType<T>, value: unknown, name: 
     message,
   } = Object(issue?.code === 'invalid_key' ? issue.issues[0] : issue);
   const field = `${name}${pathOf([...(issue?.path ?? []), ...keys.slice(0, 1)])}`;
-  const wanted = `expected ${expected ?? values?.join(' or ') ?? format ?? 'something else'}`;
+  const shape = format === 'datetime' ? 'a time, as in 2030-01-31T12:00:00Z' : format;
+  const wanted = `expected ${expected ?? values?.join(' or ') ?? shape ?? 'something else'}`;
   const problem = message === 'Invalid input' ? wanted : message;
   throw new TypeError(`${field}: ${keys.length > 0 ? 'there is no such field' : problem}`);
 }

@@ -214,6 +214,7 @@ describe('the JSON API of a running sandbox', () => {
     ['POST', 'refund', { purchase_code: CODE, a: 1 }, 400, 'fields.a: there is no such field'],
     ['POST', 'clock', { advance: 'soon' }, 400, 'fields.advance: expected a duration'],
     ['POST', 'clock', { advance: '10' }, 400, 'with its unit'],
+    ['POST', 'clock', { set: '2030-01-01' }, 400, 'a time, as in 2030-01-31T12:00:00Z'],
     [
       'POST',
       'clock',
