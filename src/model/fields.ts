@@ -297,17 +297,16 @@ export function parse<T>(
   return { ok: true, value };
 }
 
-/** Freezes a value from JSON and everything in it, so that callers can share it. */
-export function deepFreeze<T>(value: T): T {
+/** Freezes an object from JSON and everything in it, so that callers can share it. */
+export function deepFreeze<T extends object>(value: T): T {
   // Without recursion, because JSON can be nested too deeply for the stack.
-  const open: unknown[] = [];
+  const open: object[] = [value];
   const enter = (inner: unknown): void => {
-    if (typeof inner === 'object' && !Object.isFrozen(inner)) open.push(inner);
+    if (typeof inner === 'object' && inner !== null) open.push(inner);
   };
-  enter(value);
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
     // `Object.values` would cost as much as the rest.
-    if (Array.isArray(each)) each.forEach(enter);
+    if (Array.isArray(each)) for (const inner of each) enter(inner);
     else for (const key in each) enter((each as Record<string, unknown>)[key]);
     Object.freeze(each);
   }
