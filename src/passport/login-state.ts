@@ -39,7 +39,7 @@ export interface PendingLogin {
   /** See {@link pageOf}. */
   readonly id: string;
   readonly at: number;
-  /** The {@link shortKey} of its auth_key, for a callback that comes again. */
+  /** A {@link shortHash} of its auth_key, for a callback that comes again. */
   readonly key: string;
   readonly token: AccessToken;
   /** What the page shows: the display name, and the unique user name. */
@@ -104,7 +104,7 @@ const MAX_EARLY_KEYS = 30;
 const MARK_RENEWAL = 60_000;
 
 /** The hash of an auth_key, to know it again in the same browser. */
-export const shortKey = (authKey: string): string =>
+const shortKey = (authKey: string): string =>
   hash('sha256', authKey, 'base64url').slice(0, HASH_LENGTH);
 
 /** Whether the auth_key came to this browser before, without an attempt. */

@@ -55,7 +55,6 @@ import {
   randomId,
   readState,
   shortHash,
-  shortKey,
   whyNoAttempt,
 } from './login-state.js';
 import type { MarketplaceAuthenticateOptions, StrategySetup } from './strategy-options.js';
@@ -284,7 +283,10 @@ export class Login {
     // The page is kept once.
     const others = state.attempts.map((it) => (it.to === to ? { ...it, to: undefined } : it));
     const last = state.last && { ...state.last, to: undefined };
-    setup.running.of(browserOf(req))?.begunMeanwhile.push(attempt);
+    const running = setup.running.of(browserOf(req));
+    if (running) {
+      running.begunMeanwhile = [...running.begunMeanwhile, attempt].slice(-MAX_ATTEMPTS);
+    }
     await this.#save({ attempts: [...others, attempt].slice(-MAX_ATTEMPTS), last });
     // A page in the session stays there beside attempts in a cookie: where the browser sends the start twice, the second
     // request can find the page gone from the session, and its cookie replaces that of the first.
@@ -335,7 +337,7 @@ export class Login {
   async #callback(authKey: string): Promise<Outcome> {
     const { claims, clock, askWhen } = this.#setup;
     const state = this.#state;
-    if (state.pending?.key === shortKey(authKey)) {
+    if (state.pending?.key === shortHash(authKey)) {
       // It comes again, and the login waits for an answer.
       const { id, who } = state.pending;
       if (who === this.#who) return this.#lookAgain(confirmationQuery(id));
@@ -370,7 +372,7 @@ export class Login {
     if (!mustAsk(askWhen, this.#req, begun, known)) {
       return this.#complete(token, profile, attempt);
     }
-    const [id, key] = [pageOf(attempt, authKey), shortKey(authKey)];
+    const [id, key] = [pageOf(attempt, authKey), shortHash(authKey)];
     const pending = pendingLogin(token, profile, { id, at: clock(), key, who, to: attempt.to });
     await this.#save({ pending, attempts: this.#attemptsWithout(attempt.id) });
     return ['redirect', confirmationQuery(pending.id)];
@@ -412,7 +414,7 @@ export class Login {
     const canRunElsewhere = this.#attempt !== undefined && this.#inherited === undefined;
     if (isUsed || (isRejected && canRunElsewhere)) {
       const attempt = this.#attempt ?? this.#attempts().at(-1) ?? { id: randomId() };
-      const [page, key] = [pageOf(attempt, authKey), shortKey(authKey)];
+      const [page, key] = [pageOf(attempt, authKey), shortHash(authKey)];
       const elsewhere = await this.#endElsewhere({
         attempt: attempt.id,
         page,
@@ -520,8 +522,9 @@ export class Login {
     if (!user) throw notAccepted(info);
     // A stranger's callback link could otherwise use another tab's attempt to switch the account. Claimed as well, for
     // an old cookie that still has them.
-    const { attempts, pending } = this.#state;
-    const open = [...attempts.map((it) => it.id), ...(pending ? [answerTo(pending.id)] : [])];
+    const { pending } = this.#state;
+    const others = this.#attemptsWithout(id).map((it) => it.id);
+    const open = [...others, ...(pending ? [answerTo(pending.id)] : [])];
     await Promise.all(open.map((it) => claims.claim(it).catch(() => false)));
     this.#account = profile.id;
     // `passport.authorize` leaves the user who is logged in.
@@ -614,6 +617,8 @@ export class Login {
     run: () => Promise<Outcome>,
   ): Promise<Outcome | (() => Promise<Outcome>)> {
     const { storage, claims } = this.#setup;
+    // Of the round before: another has run with it since.
+    this.#inherited = undefined;
     // What the first has saved must not be undone. Where it cannot be read, the state is from before, and only the claims tell
     // what was used since.
     const session = await storage.refresh(this.#req);

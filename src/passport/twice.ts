@@ -116,7 +116,7 @@ export class RunningLogin {
    * The attempts that have begun in other tabs since: the state that this request has read is from before. With attempts in
    * a cookie only the first of them, because its start gives the browser another cookie.
    */
-  readonly begunMeanwhile: LoginAttempt[] = [];
+  begunMeanwhile: readonly LoginAttempt[] = [];
 
   /**
    * @param subject what only the browser of this login has: its auth_key, or the "Continue" that was pressed.
@@ -178,7 +178,7 @@ export interface Elsewhere {
   readonly attempt: string;
   /** The page that asks about it, or any other id: where the browser looks again. */
   readonly page: string;
-  /** The {@link shortKey} of its auth_key. */
+  /** A {@link shortHash} of its auth_key. */
   readonly key?: string;
   /** Whether there is such a login for certain. Otherwise, only a session that shows it counts. */
   readonly isCertain: boolean;
@@ -196,8 +196,12 @@ export async function findElsewhere(
   { attempt: id, page, key, isCertain }: Elsewhere,
   look: () => Promise<[SessionRead, LoginState]>,
 ): Promise<string | undefined> {
+  let wasUnreadable = false;
   for (const pause of [...LOOKS, undefined]) {
     const [session, { pending, attempts, last }] = await look();
+    // Once can be chance, and a store that does not answer would be waited for each time.
+    if (session === 'unreadable' && wasUnreadable) return page;
+    wasUnreadable = session === 'unreadable';
     if (session === 'fixed') {
       if (!isCertain) return undefined;
       for (const each of LOOKS) await wait(each);

@@ -181,6 +181,31 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       expect(exchanged).toEqual(['k1', 'k2']);
     });
 
+    it('the attempt of a dropped first is used once more, not twice', async () => {
+      const { origin, exchanged, letGoOn } = await open({ confirm: true });
+      const browser = await visitor(origin);
+      const first = dropped(browser, `${origin}/callback?auth_key=k1`);
+      const others = ['k2', 'k3'].map((key) => browser.open(`${origin}/callback?auth_key=${key}`));
+      await letGoOn(3, first.drop);
+      const statuses = (await Promise.all(others)).map(({ status }) => status);
+      expect(statuses.sort()).toEqual([200, 403]);
+      expect(exchanged).toHaveLength(2);
+    });
+
+    it('an attempt that begins while a login runs ends with it', async () => {
+      const { origin, letGoOn, exchanged } = await open();
+      const browser = await visitor(origin);
+      const login = browser.open(`${origin}/callback?auth_key=k1`);
+      let other = '';
+      await letGoOn(1, async () => {
+        await browser.get(`${origin}/login`);
+        other = browser.cookies(origin);
+      });
+      expect((await login).text).toBe('/wanted 77');
+      await new Browser().get(`${origin}/callback?auth_key=k2`, { cookie: other });
+      expect(exchanged).toEqual(['k1']);
+    });
+
     it('the second auth_key of a login that another site began is asked about too', async () => {
       const { origin, letGoOn, logins } = await open();
       const browser = new Browser();
