@@ -565,6 +565,8 @@ export class Login {
   #endWithoutLogin(id?: string): Outcome {
     const { last } = this.#state;
     if (!isLoggedIn(this.#req)) {
+      // A login that the app keeps elsewhere, or not at all, as with `passport.authorize`.
+      if (id !== undefined && last?.ok && last.to !== undefined) return ['redirect', last.to];
       const { storage, clock, hosts } = this.#setup;
       const why = storage.whyMissing(this.#req) ?? whyNoAttempt(this.#stored, clock(), this.#who);
       throw notStarted(this.#req, hosts, why);

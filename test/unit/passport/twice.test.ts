@@ -332,6 +332,21 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       },
     );
 
+    it.each([
+      ['passport.authorize', { assignProperty: 'account' }],
+      ['session: false', { session: false }],
+    ])(
+      'with %s, where nobody is logged in after it, a callback that comes twice ends at the wanted page',
+      async (_how, auth) => {
+        const { origin, letGoOn, exchanged } = await open({ auth });
+        const browser = await visitor(origin);
+        const both = [1, 2].map(() => browser.open(`${origin}/callback?auth_key=k1`));
+        await letGoOn(2);
+        for (const { url } of await Promise.all(both)) expect(url).toBe(`${origin}/wanted`);
+        expect(exchanged).toEqual(['k1']);
+      },
+    );
+
     it('a login waits for nobody else’s, and another auth_key with the same cookies gets nobody in', async () => {
       const { origin, letGoOn, exchanged } = await open();
       const browser = await visitor(origin);
