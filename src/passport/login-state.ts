@@ -90,8 +90,9 @@ export const echoOf = ({ id }: Pick<LoginAttempt, 'id'>): string =>
   hash('sha256', `state ${id}`, 'base64url').slice(0, 22);
 
 /**
- * The id of the page that asks about a login, with which a browser that has the cookies can answer: no stranger can know
- * it who has planted the cookies, or has the auth_key, and every process finds it for a callback that comes twice.
+ * The id of the page that asks about a login, with which a browser that has the cookies can answer. A stranger who has
+ * planted the cookies cannot know it without the auth_key, nor one who has the auth_key without the cookies. With both, a
+ * callback that comes twice leads there, because every process computes the same id.
  */
 export const pageOf = ({ id }: Pick<LoginAttempt, 'id'>, authKey: string): string =>
   hash('sha256', `page ${id} ${authKey}`, 'base64url').slice(0, 22);
