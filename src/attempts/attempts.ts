@@ -151,8 +151,7 @@ export class Attempts {
   isFirstAnswer(client: string, subject: string): boolean {
     const key = `${client}\n${subject}`;
     const now = this.#clock();
-    const until = this.#answered.get(key);
-    if (until !== undefined && now < until) return false;
+    if (now < (this.#answered.get(key) ?? 0)) return false;
     this.#answered.set(key, now + MINUTE);
     return true;
   }

@@ -83,7 +83,7 @@ const MAX_CLIENTS = 10_000;
 /** Counts in the memory of this process, in fixed windows. */
 export class MemoryGuessLimit {
   readonly #clients = latest<string, Window>(MAX_CLIENTS);
-  #all: Window = { count: 0, endsAt: Number.NEGATIVE_INFINITY };
+  #all: Window = { count: 0, endsAt: 0 };
 
   /** @param clock milliseconds. */
   constructor(

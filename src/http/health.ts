@@ -46,7 +46,7 @@ export class Health {
   #restsUntil: number | undefined;
   /** Settles when the neutral question has opened or closed the breaker. */
   #deciding: Promise<void> | undefined;
-  #gateClosedUntil = Number.NEGATIVE_INFINITY;
+  #gateClosedUntil = 0;
   /** When a closed gate asks again. */
   #asksAgainAt = 0;
   /** Settles when it is known whether the gate closes. */
@@ -123,7 +123,7 @@ export class Health {
     if (this.backoff > 0) {
       this.#asksAgainAt = this.clock() + MINUTE;
       const answered = this.#askAgain().then((state) => {
-        if (state === 'up') this.#gateClosedUntil = Number.NEGATIVE_INFINITY;
+        if (state === 'up') this.#gateClosedUntil = 0;
       });
       // Its answer counts also where this call ends before.
       await deadline.race(answered);
@@ -170,7 +170,7 @@ export class Health {
   }
 
   get #isResting(): boolean {
-    return this.#restsUntil !== undefined && this.clock() < this.#restsUntil;
+    return this.clock() < (this.#restsUntil ?? 0);
   }
 
   /** The service asks to be left alone, at one input. Resolves with whether that holds for all: the gate closes then. */

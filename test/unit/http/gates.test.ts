@@ -251,12 +251,3 @@ it.each([
   for (let i = 0; i < 8; i++) await expectError(keyApi.getAccount({ fresh: true }), code);
   expect(service.asked('all')).toBe(8);
 });
-
-it('neither gate nor breaker is closed to begin with, whatever time the clock of the app begins at', async () => {
-  const { service, keyApi } = keyApiOn({}, { cache: false });
-  service.now = -YEAR;
-  service.override = ({ path }) => (path === VALIDATION ? page(500) : undefined);
-  await expectError(keyApi.validatePurchase(CODE), 'service_unavailable');
-  expect(service.asked()).toBe(1);
-  expect(await keyApi.isDown()).toBe(false);
-});
