@@ -155,7 +155,8 @@ export function whyNoAttempt(
 ): string | undefined {
   const { last, pending, attempts: open } = readState(stored, now, who);
   if (pending) return 'it waits for "Continue" on the page that asks, as in another tab';
-  if (last) return 'another login of this browser has taken its place';
+  if (last?.ok) return 'another login of this browser has taken its place';
+  if (last) return 'the last login of this browser failed, or the visitor chose "Not me"';
   if (open.length > 0) return 'another callback of this browser has used it';
   const { attempts } = Object(stored) as Partial<LoginState>;
   if (!Array.isArray(attempts) || attempts.length === 0) return undefined;

@@ -6,6 +6,7 @@ import { Browser } from '../../support/browser.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { openShop } from '../../support/shop.js';
 import {
+  confirmationOf,
   failing,
   longSecret,
   type OpenLogin,
@@ -70,6 +71,16 @@ it.each<[string, RegExp, OpenLogin, (login: Login) => Visit]>([
     {},
     async ({ comeBack }) => {
       await comeBack('k1', withCookie);
+      return comeBack('k2', { headers: { cookie: 'connect.sid=new' } });
+    },
+  ],
+  [
+    'the visitor chose "Not me"',
+    /the last login of this browser failed, or the visitor chose "Not me"/,
+    { confirm: true },
+    async ({ comeBack, visit }) => {
+      const { outcome } = await comeBack('k1', withCookie);
+      await visit({ marketgate: confirmationOf(outcome), answer: 'cancel' });
       return comeBack('k2', { headers: { cookie: 'connect.sid=new' } });
     },
   ],
