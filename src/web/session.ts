@@ -72,8 +72,9 @@ export async function reloadSession(session: Session): Promise<SessionRead> {
     answerOf(session, 'reload').then(
       () => 'read',
       (error) => {
-        // express-session's words.
-        if (Object(error).message === 'failed to load session') return 'gone';
+        const { message, code } = Object(error) as { message?: unknown; code?: unknown };
+        // express-session's words, and what it takes for no session: a file that is gone.
+        if (message === 'failed to load session' || code === 'ENOENT') return 'gone';
         throw error;
       },
     );

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { leaveSession, saveSession, watchLogIn } from '../../../src/web/session.js';
+import { leaveSession, reloadSession, saveSession, watchLogIn } from '../../../src/web/session.js';
 
 it('a session of express-session is kept out of a response, with its id', () => {
   const req = { session: { regenerate: () => {} }, sessionID: 'a' };
@@ -23,6 +23,14 @@ it('a session whose callback comes soon after its promise has saved', async () =
   const saving = saveSession({ save: async (done) => void setTimeout(done, 200) });
   await vi.advanceTimersByTimeAsync(200);
   expect(await saving).toBeUndefined();
+});
+
+it.each([
+  ['whose file is gone', Object.assign(new Error('no such file'), { code: 'ENOENT' })],
+  ['that the store does not have', new Error('failed to load session')],
+])('a session %s is gone, and not unreadable, as express-session has it', async (_which, error) => {
+  expect(await reloadSession({ reload: (done) => done(error) })).toBe('gone');
+  expect(await reloadSession({ reload: (done) => done(new Error('down')) })).toBe('unreadable');
 });
 
 /** A request whose logins are watched, and what passport's own method was given. */
