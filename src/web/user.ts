@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /** Whether somebody is logged in: passport sets `req.user`. */
 export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unknown }).user);
 
@@ -32,20 +34,12 @@ export function identityOf(user: unknown): string {
     const text = id === undefined || id === null || typeof id === 'function' ? '' : String(id);
     if (text !== '' && !text.startsWith('[object ')) return `${name} ${text}`;
   }
-  return jsonOf(user);
-}
-
-/** As JSON, also of what JSON has no form for: the bigint of a database, and a record that leads back to itself. */
-function jsonOf(user: unknown): string {
-  const holders: unknown[] = [];
-  return JSON.stringify(user, function (this: unknown, _key, value: unknown) {
-    if (typeof value === 'bigint') return `${value}n`;
-    if (typeof value !== 'object' || value === null) return value;
-    while (holders.length > 0 && holders.at(-1) !== this) holders.pop();
-    if (holders.includes(value)) return undefined;
-    holders.push(value);
-    return value;
-  });
+  try {
+    return JSON.stringify(user);
+  } catch {
+    // The bigint of a database, or a record that leads back to itself.
+    return inspect(user, { depth: null, maxArrayLength: null, maxStringLength: null });
+  }
 }
 
 /**
