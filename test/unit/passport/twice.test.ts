@@ -105,6 +105,22 @@ async function visitor(origin: string): Promise<Browser> {
   return browser;
 }
 
+const fakeTimers = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+
+/** Lets fake time pass, until this is there: 40 seconds at most. */
+async function later<T>(promise: Promise<T>): Promise<T> {
+  let isThere = false;
+  const end = () => {
+    isThere = true;
+  };
+  promise.then(end, end);
+  for (let i = 0; i < 2000 && !isThere; i++) {
+    await vi.advanceTimersByTimeAsync(20);
+    await new Promise(setImmediate);
+  }
+  return promise;
+}
+
 const locationOf = (response: Response) => response.headers.get('location') ?? '';
 
 /** A request that the browser drops: the first of two clicks. */
@@ -183,17 +199,19 @@ describe.each(expressVersions)('on %s', (_version, express) => {
 
     it('the attempt of a dropped first is used once more, not twice', async () => {
       const { origin, exchanged, letGoOn } = await open({ confirm: true });
+      fakeTimers();
       const browser = await visitor(origin);
       const first = dropped(browser, `${origin}/callback?auth_key=k1`);
       const others = ['k2', 'k3'].map((key) => browser.open(`${origin}/callback?auth_key=${key}`));
       await letGoOn(3, first.drop);
-      const statuses = (await Promise.all(others)).map(({ status }) => status);
+      const statuses = (await later(Promise.all(others))).map(({ status }) => status);
       expect(statuses.sort()).toEqual([200, 403]);
       expect(exchanged).toHaveLength(2);
     });
 
     it('an attempt that begins while a login runs ends with it', async () => {
       const { origin, letGoOn, exchanged } = await open();
+      fakeTimers();
       const browser = await visitor(origin);
       const login = browser.open(`${origin}/callback?auth_key=k1`);
       let other = '';
@@ -202,7 +220,7 @@ describe.each(expressVersions)('on %s', (_version, express) => {
         other = browser.cookies(origin);
       });
       expect((await login).text).toBe('/wanted 77');
-      await new Browser().get(`${origin}/callback?auth_key=k2`, { cookie: other });
+      await later(new Browser().get(`${origin}/callback?auth_key=k2`, { cookie: other }));
       expect(exchanged).toEqual(['k1']);
     });
 
@@ -286,6 +304,7 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       'a stranger with the visitor’s cookies and another auth_key cannot answer for a login that asks: %s',
       async (when) => {
         const { origin, letGoOn, exchanged } = await open({ confirm: true });
+        fakeTimers();
         const browser = await visitor(origin);
         const cookie = `${browser.cookies(origin)}${when.includes('cookie') ? '; a=b' : ''}`;
         const stranger = new Browser();
@@ -295,7 +314,7 @@ describe.each(expressVersions)('on %s', (_version, express) => {
         const early = when === 'after it' ? undefined : junk();
         await letGoOn(early === undefined ? 1 : 2);
         const page = await login;
-        const response = await (early ?? junk());
+        const response = await later(early ?? junk());
         const id = /=([\w-]{22})$/.exec(locationOf(response))?.[1] ?? 'x'.repeat(22);
         const answer = `${origin}/callback?marketgate=${id}&answer=continue`;
         expect((await stranger.get(answer, { cookie })).status).toBe(403);
@@ -417,7 +436,7 @@ it('a login that the session store does not keep says so to both', async () => {
 });
 
 it('a login that never ends holds up its browser for a minute at most', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  fakeTimers();
   let calls = 0;
   const never = new Promise<never>(() => {});
   const verify = (_input: unknown) => (calls++ === 0 ? never : { id: '77' });
@@ -443,7 +462,7 @@ async function openTwo(options: Options) {
     const next = req.url?.startsWith('/callback') ? callbacks++ : 0;
     apps[next % 2 === 0 ? 0 : 1].app(req, res);
   });
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  fakeTimers();
   const browser = await visitor(origin);
   const exchanged = () => apps.flatMap((app) => app.exchanged);
   return {
@@ -456,19 +475,7 @@ async function openTwo(options: Options) {
         apps.slice(0, callbacks).map((app) => app.letGoOn(1, async () => first?.())),
       );
     },
-    /** Time passes, until this is there. */
-    async later<T>(promise: Promise<T>): Promise<T> {
-      let isThere = false;
-      const end = () => {
-        isThere = true;
-      };
-      promise.then(end, end);
-      for (let i = 0; i < 1000 && !isThere; i++) {
-        await vi.advanceTimersByTimeAsync(20);
-        await new Promise(setImmediate);
-      }
-      return promise;
-    },
+    later,
     /** Goes where a response leads. */
     async follow(response: Response, by = browser) {
       const { status, headers, url } = response;
