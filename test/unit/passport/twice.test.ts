@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import express5 from 'express';
 import session, { MemoryStore, type SessionOptions } from 'express-session';
 import {
@@ -9,6 +11,7 @@ import {
 } from 'marketgate';
 import { type AuthenticateOptions, Passport } from 'passport';
 import { describe, expect, it, vi } from 'vitest';
+import { RunningLogins } from '../../../src/passport/twice.js';
 import { Browser, type Visit } from '../../support/browser.js';
 import { deferred } from '../../support/deferred.js';
 import { expressVersions } from '../../support/express-versions.js';
@@ -453,6 +456,15 @@ it('a login that never ends holds up its browser for a minute at most', async ()
   expect(other?.outcome).toEqual(success);
 });
 
+it('a login that has ended is remembered without its request', async () => {
+  const running = new RunningLogins();
+  const login = running.begin('browser', 'auth_key k1', new IncomingMessage(new Socket()));
+  login.end({ outcome: ['redirect', '/'], isDelivered: true, state: { attempts: [] } });
+  await login.ended;
+  expect(running.of('browser')).toBe(login);
+  expect(login.req).toBeUndefined();
+});
+
 /** Two processes of one app, at one address: callbacks go to them in turn. */
 async function openTwo(options: Options) {
   const shared = { store: new MemoryStore(), tokenStore: new MemoryTokenStore(), ...options };
@@ -615,4 +627,14 @@ it('an auth_key that the service refuses says so, with a session that other proc
   });
   const response = await later(login);
   expect([response.status, await response.text()]).toEqual([401, expect.stringContaining('used')]);
+});
+
+it('a session store that hangs is waited for twice at most, when the service refuses the auth_key', async () => {
+  const [spent, store] = [new Set(['k1']), new MemoryStore()];
+  const { callback, letGoOn, later } = await openTwo({ tokenStore: undefined, spent, store });
+  const login = callback();
+  const hanging = vi.fn();
+  await letGoOn(1, () => void vi.spyOn(store, 'get').mockImplementation(hanging));
+  expect(locationOf(await later(login))).toMatch(AGAIN);
+  expect(hanging).toHaveBeenCalledTimes(2);
 });
