@@ -10,12 +10,12 @@ export class InFlight<T> {
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
 
-  /** @param onEnd - called when the request has ended, also when no caller waits any more. */
-  constructor(request: () => Promise<T>, onEnd: () => void) {
+  /** @param onEnd - called when the request has ended, with its error; also when no caller waits any more. */
+  constructor(request: () => Promise<T>, onEnd: (error?: unknown) => void) {
     // Begins in a microtask, when its owner has registered it.
     this.#answer = Promise.resolve().then(request);
     // This also handles the rejection when every caller has left.
-    void this.#answer.then(onEnd, onEnd);
+    void this.#answer.then(() => onEnd(), onEnd);
   }
 
   /** Ends the request. */

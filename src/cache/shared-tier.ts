@@ -208,13 +208,19 @@ export class SharedTier {
     if (content === undefined || orders.isInvalid(ALL, order)) {
       return { epoch, now, lag, hadPositive: false };
     }
-    const { value, spelling, isTombstone } = content;
-    const hadPositive = value !== null || isTombstone === true;
+    const { value, spelling, isTombstone = false } = content;
+    const hadPositive = value !== null || isTombstone;
     const age = (now - content.at) / 1000;
-    // A negative answer is read at any age, and a positive one not against a later negative one.
+    // A negative answer is read at any age. A positive one is not, if its age is unknown or a later negative one is known.
     const isUsable = value === null || (age >= 0 && !orders.isInvalid(subject, order));
-    const answer = { value, spelling, order, age: Math.max(age, 0) };
-    return { epoch, now, lag, hadPositive, ...(isUsable && { answer }) };
+    if (!isUsable) return { epoch, now, lag, hadPositive };
+    return {
+      epoch,
+      now,
+      lag,
+      hadPositive,
+      answer: { value, spelling, order, age: Math.max(age, 0) },
+    };
   }
 
   /** Shares an answer that opens no door: by its ttl alone. */

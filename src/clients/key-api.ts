@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto';
 import { Attempt, type Attempts, attemptsOption } from '../attempts/attempts.js';
+import type { Answer, Kept } from '../cache/answers.js';
 import {
-  type Answer,
   Cache,
   type CacheParts,
   type CallOptions,
-  type Positive,
-  type RequestOptions,
   type VisitorCallOptions,
 } from '../cache/cache.js';
+import type { RequestOptions } from '../cache/lookup.js';
 import { type CacheLimits, type CacheOptions, cacheOption } from '../cache/options.js';
 import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
@@ -450,7 +449,7 @@ export class KeyApi {
     const items = this.#caches?.items;
     const list = items?.current(NO_PARAMETER);
     if (!items || !list || list.value === null) return undefined;
-    const value = this.#inList(id, list as Positive<ItemList>);
+    const value = this.#inList(id, list as Kept<ItemList>);
     const isKnown = value !== undefined && (value !== null || items.withinTtl(NO_PARAMETER));
     return isKnown ? { value, at: list.at } : undefined;
   }
@@ -459,7 +458,7 @@ export class KeyApi {
    * An item by a list; `null`: it has none of that id. `undefined`: the list does not say, because it is empty or has
    * items that could not be read, or because the item itself was asked for later.
    */
-  #inList(id: number, { value: list, order }: Positive<ItemList>): Item | null | undefined {
+  #inList(id: number, { value: list, order }: Kept<ItemList>): Item | null | undefined {
     if (this.#caches?.item.isAskedSince(String(id), order)) return undefined;
     if (this.#index?.list !== list) {
       this.#index = { list, byId: new Map(list.items.map((item) => [item.id, item])) };

@@ -1,0 +1,201 @@
+import { wait } from '../deadline.js';
+import type { LookupMessage } from '../diagnostics.js';
+import { MarketgateError } from '../errors.js';
+import type { AppId } from '../options.js';
+import type { Answer, Answers, Kept } from './answers.js';
+import { InFlight } from './in-flight.js';
+import type { Found, SharedTier } from './shared-tier.js';
+
+/** How many times a lookup asks when each answer is invalidated before it arrives. */
+const MAX_ROUNDS = 3;
+/** How long to wait before looking again for the answer of another process, in milliseconds. */
+const POLL = 25;
+
+/** Why a lookup begins. */
+export interface Cause {
+  /** Whether a caller has passed `fresh`. */
+  readonly isFresh: boolean;
+  /** Whether it renews an answer that is served meanwhile. */
+  readonly isRefresh: boolean;
+  /** Who has caused it. */
+  readonly client: AppId;
+}
+
+/** Options of one request to the service. */
+export interface RequestOptions extends Cause {
+  /** Ends the request: its last caller has left, or the client was closed. */
+  readonly signal: AbortSignal;
+  /** Whether a positive answer is known, which a negative one would invalidate. */
+  readonly hadPositive: boolean;
+  /** Milliseconds of the call that have elapsed. */
+  readonly elapsed: number;
+  /** Must be called right before each request to the service. */
+  readonly onSend: () => void;
+}
+
+export type Request<T> = (spelling: string, options: RequestOptions) => Promise<T | null>;
+
+/** A lookup that has begun and has no answer yet: what is known, the lock, the service, keep, share. Callers join it. */
+export class Lookup<T extends object> {
+  /** Where it is looking, and so where its answer or failure comes from. */
+  source: LookupMessage['source'] = 'service';
+  /** Whether the service was asked. */
+  isAsked = false;
+  /** The place of its request to the service, in the order of requests. */
+  order = Number.POSITIVE_INFINITY;
+  /** What invalidations call its key. */
+  readonly subject: string;
+  readonly #sharedTier: SharedTier | undefined;
+  readonly #begunAt = performance.now();
+  /** What the shared tier had in this round. `undefined`: there is no such tier, or it cannot be read. */
+  #found: Found | undefined;
+  /** Whether a positive answer was known when the service was asked. */
+  #hadPositive = false;
+  /** Releases the lock in the shared tier. */
+  #release: (() => void) | undefined;
+
+  readonly #inFlight: InFlight<Answer<T>>;
+
+  /** @param key - the spelling in lower case. @param onEnd - called with the error of one that has failed. */
+  constructor(
+    private readonly answers: Answers<T>,
+    private readonly request: Request<T>,
+    readonly spelling: string,
+    private readonly key: string,
+    readonly cause: Cause,
+    onEnd: (error?: unknown) => void,
+  ) {
+    this.subject = answers.subjectOf(key);
+    this.#sharedTier = answers.parts.sharedTier;
+    this.#inFlight = new InFlight(() => this.#run(), onEnd);
+  }
+
+  /** Ends it: its last caller has left. */
+  get signal(): AbortSignal {
+    return this.#inFlight.signal;
+  }
+
+  join(signal?: AbortSignal): Promise<Answer<T>> {
+    return this.#inFlight.join(signal);
+  }
+
+  async #run(): Promise<Answer<T>> {
+    try {
+      const answer = await this.#find();
+      this.answers.report(this.source, answer);
+      return answer;
+    } catch (error) {
+      this.answers.report(this.source, undefined, error);
+      throw error;
+    } finally {
+      this.#release?.();
+    }
+  }
+
+  /** Asks again while an answer is invalidated before it arrives. */
+  async #find(): Promise<Answer<T>> {
+    for (let round = 0; round < MAX_ROUNDS; ) {
+      const known = await this.#known();
+      if (known && !this.cause.isFresh) return known;
+      // One process asks, and the others wait for what it shares.
+      if (await this.#hasToLookAgain()) continue;
+      round++;
+      const answer = await this.#settle(await this.#ask());
+      if (answer) return answer;
+    }
+    throw new MarketgateError(
+      'service_unavailable',
+      'KeyApi: each answer was invalidated before it arrived; try again',
+    );
+  }
+
+  /** What the other processes have. If it cannot be read, what this one has got meanwhile. */
+  async #known(): Promise<Answer<T> | undefined> {
+    this.source = this.#sharedTier ? 'shared' : 'service';
+    this.#found = await this.#sharedTier?.read(this.subject);
+    if (this.#found) return this.answers.adopt(this.spelling, this.key, this.#found);
+    const own = this.answers.withoutSharedTier(this.key);
+    if (own && !this.cause.isFresh) this.source = 'cache';
+    return own;
+  }
+
+  /** Takes the lock, or waits a moment while another process has it. */
+  async #hasToLookAgain(): Promise<boolean> {
+    const tier = this.#sharedTier;
+    if (!tier || !this.#found || this.cause.isFresh || this.#release) return false;
+    const lock = await tier.lock(this.subject);
+    const isTimeLeft = performance.now() - this.#begunAt < tier.longestWait;
+    // The process that had the lock can have shared its answer in between.
+    if (lock) this.#release = lock;
+    else if (lock === false && isTimeLeft && !this.signal.aborted) await wait(POLL);
+    else return false;
+    return true;
+  }
+
+  /** Asks the service. */
+  async #ask(): Promise<Kept<T> | Kept<null>> {
+    const { orders, clock, freeze } = this.answers.parts;
+    const { spelling, signal } = this;
+    this.#hadPositive =
+      this.answers.positive(this.key) !== undefined || this.#found?.hadPositive === true;
+    const order = orders.next();
+    let sent = order;
+    const asked = { at: clock(), spelling, validIn: this.#sharedTier?.epoch ?? 0 };
+    this.source = 'service';
+    this.order = order;
+    const onSend = (): void => {
+      this.isAsked = true;
+      sent = orders.next();
+    };
+    const elapsed = performance.now() - this.#begunAt;
+    const options = { signal, hadPositive: this.#hadPositive, elapsed, onSend, ...this.cause };
+    const value = await this.request(spelling, options);
+    if (value !== null) return { ...asked, value: freeze(value), order };
+    // In doubt the negative answer is the later one. So it is ordered by the last of several attempts, and by the latest
+    // time that the shared cache's clock can have had then.
+    return { ...asked, value, order: sent + (this.#found?.lag ?? 0) };
+  }
+
+  /** Keeps and shares the service's answer. @returns what is served. `undefined`: it was invalidated before it arrived. */
+  async #settle(answer: Kept<T> | Kept<null>): Promise<Answer<T> | undefined> {
+    const { answers, key, subject } = this;
+    // Another lookup has asked later, and its answer counts, unless a message that invalidates it can have been missed.
+    const later = answers.positive(key);
+    if (later !== undefined && later.order > answer.order) {
+      return answers.mustAsk(later) ? undefined : later;
+    }
+    if (answers.parts.orders.isInvalid(subject, answer.order)) {
+      // Whoever has asked gets a negative answer, and whoever comes next asks again.
+      return answer.value === null ? answer : undefined;
+    }
+    answers.keep(key, answer);
+    return this.#sharedTier ? this.#share(this.#sharedTier, answer) : answer;
+  }
+
+  async #share(
+    sharedTier: SharedTier,
+    answer: Kept<T> | Kept<null>,
+  ): Promise<Answer<T> | undefined> {
+    const { answers, key, subject } = this;
+    const { value, order, spelling } = answer;
+    const content = { value, spelling, isTombstone: value === null && this.#hadPositive };
+    // Nothing else than a code opens a door.
+    if (answers.parts.what !== 'purchase') {
+      if (this.#found) await sharedTier.shareByTtl(subject, order, content, this.#found);
+      return answer;
+    }
+    const isLate = await sharedTier.share(subject, order, content, this.#found);
+    // Messages since the request was sent can have been missed. While the shared cache rests, to read it again would only
+    // ask the app for its api_key once more.
+    const hasMissed = !sharedTier.isResting && sharedTier.hasMissedSince(answer.validIn);
+    if (isLate || hasMissed) {
+      const now = await sharedTier.read(subject);
+      const known = now && answers.adopt(this.spelling, key, now);
+      if (value === null) return known ?? answer;
+      // A later answer is cached by now. Only the missed messages would tell whether this one was invalidated in between.
+      if (hasMissed && answers.positive(key) !== answer) return undefined;
+    }
+    const isInvalid = value !== null && answers.parts.orders.isInvalid(subject, order);
+    return isInvalid ? undefined : answer;
+  }
+}
