@@ -8,7 +8,7 @@ import { NetworkFailure } from '../http/failure.js';
 import { Transport, type WireResponse } from '../http/transport.js';
 import { readOptions } from '../options.js';
 import { SANDBOX_HEADER } from '../sandbox/actions.js';
-import { tryRedis } from '../stores/redis/try-redis.js';
+import { TRIED, tryRedis } from '../stores/redis/try-redis.js';
 import { CommandError, type Io, printable, printableJson, table } from './io.js';
 import { problemOf } from './running-sandbox.js';
 import { inVariables, required, type Settings, VARIABLES } from './settings.js';
@@ -196,8 +196,10 @@ async function checkRedis(url: string, timeout: number): Promise<string> {
     const [client, subscriber] = [await open(), await open()];
     await client.ping();
     const refused = await tryRedis(client, subscriber);
-    if (refused.length === 0) return `${host} answers; one script and one channel work`;
-    const problem = `it refuses ${refused.join(', ')}`;
+    // A user can be limited to the prefix that the app gives its stores.
+    const tried = `tried with names that begin with ${TRIED}`;
+    if (refused.length === 0) return `${host} answers; one script and one channel work, ${tried}`;
+    const problem = `it refuses ${refused.join(', ')}, ${tried}`;
     throw new CommandError(`${host}: ${problem}; give its user what the guide on Redis lists`);
   } catch (error) {
     if (error instanceof CommandError) throw error;

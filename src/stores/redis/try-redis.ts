@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type RedisClient, redisOf, subscriberOf } from './clients.js';
 import { refusalOf } from './refusals.js';
 
+/** How the names of its key and its channel begin, as those of stores without a `prefix` do. */
+export const TRIED = 'marketgate:';
+
 /** The commands that the stores run, on one key. */
 const COMMANDS = [
   ...['TIME', 'SET # 1 PX 5000', 'GET #', 'PTTL #', 'PEXPIRE # 5000', 'INCR #', 'DECR #', 'DEL #'],
@@ -29,7 +32,7 @@ return refused`;
 export async function tryRedis(client: RedisClient, subscriber: RedisClient): Promise<string[]> {
   const owner = 'tryRedis';
   const redis = redisOf(owner, client);
-  const name = `marketgate:doctor:${randomUUID()}`;
+  const name = `${TRIED}doctor:${randomUUID()}`;
   const refused: string[] = [];
   const attempt = async (what: string, run: () => Promise<unknown>): Promise<void> => {
     try {
