@@ -42,8 +42,9 @@ export interface AnswersParts<T> {
 
 /**
  * The answers of one kind that this process has. A positive one is kept for a key in any letter case (the key is in lower
- * case). A negative one is about one spelling of the key, because a service can distinguish letter cases; it has a
- * separate cache, and invalidates at once the positive answers that were requested before it, also those that arrive later.
+ * case). A negative one is about one spelling of the key, the last that was asked for, because a service can distinguish letter
+ * cases. It has a separate cache, and invalidates at once the positive answers that were requested before it, also those that
+ * arrive later.
  */
 export class Answers<T extends object> {
   readonly #positive: LRUCache<string, Kept<T>>;
@@ -86,6 +87,7 @@ export class Answers<T extends object> {
       : undefined;
   }
 
+  /** A negative answer invalidates what was kept, and takes its place. */
   keep(key: string, answer: Kept<T> | Kept<null>): void {
     if (isNegative(answer)) {
       this.parts.orders.invalidate(this.subjectOf(key), answer.order);
@@ -115,21 +117,24 @@ export class Answers<T extends object> {
     return this.isStale(positive) ? undefined : positive;
   }
 
-  /** Whether an answer about a key was requested after this order. */
+  /** Whether a key was asked about, or invalidated, after this order. */
   isAskedSince(key: string, order: number): boolean {
     const positive = this.positive(key);
     const isInvalid = this.parts.orders.isInvalid(this.subjectOf(key), order);
     return (positive && positive.order > order) || isInvalid;
   }
 
-  /** Whether messages can have been missed since the answer was known to be valid, or are for certain. */
+  /**
+   * Whether the shared tier must be asked before the answer is served: messages can have been missed since it was known to be
+   * valid. While the shared tier rests, only an answer from an earlier epoch is not served.
+   */
   mustAsk(positive: Kept<T>): boolean {
     const { sharedTier } = this.parts;
     if (!sharedTier?.hasMissedSince(positive.validIn)) return false;
     return !sharedTier.isResting || this.#isOutdated(positive);
   }
 
-  /** Whether a connection was lost since then, and came back. */
+  /** Whether another epoch has begun since then. */
   #isOutdated({ validIn }: Kept<T>): boolean {
     const { sharedTier } = this.parts;
     return sharedTier !== undefined && validIn !== sharedTier.epoch;

@@ -4,7 +4,7 @@ import { isMarketgateError } from '../errors.js';
 import { isOwnLack } from '../http/failure.js';
 import { type AppId, flag } from '../options.js';
 import { type Answer, Answers, type AnswersParts, type Kept } from './answers.js';
-import { type Cause, Lookup, type Request } from './lookup.js';
+import { type Ask, type Cause, Lookup } from './lookup.js';
 import { ALL } from './orders.js';
 
 /** Milliseconds after a failed request that nobody was counted for, until the next one. */
@@ -31,7 +31,7 @@ export interface VisitorCallOptions extends CallOptions {
 }
 
 export interface CacheParts<T> extends AnswersParts<T> {
-  readonly request: Request<T>;
+  readonly ask: Ask<T>;
   /** Throws where a request would not be sent, so that such a refusal costs no lookup. */
   readonly check: () => void;
   /** The same for a client that may not ask. */
@@ -123,7 +123,7 @@ export class Cache<T extends object> {
     });
   }
 
-  /** Whether an answer about a key was requested after this order. */
+  /** Whether a key was asked about, or invalidated, after this order. */
   isAskedSince(key: string, order: number): boolean {
     return this.#answers.isAskedSince(key, order);
   }
@@ -194,12 +194,12 @@ export class Cache<T extends object> {
   }
 
   #start(spelling: string, key: string, cause: Cause): Lookup<T> {
-    const { request } = this.parts;
+    const { ask } = this.parts;
     const onEnd = (error?: unknown): void => {
       if (this.#lookups.get(spelling) === lookup) this.#lookups.delete(spelling);
       this.#remember(lookup, error);
     };
-    const lookup: Lookup<T> = new Lookup(this.#answers, request, spelling, key, cause, onEnd);
+    const lookup: Lookup<T> = new Lookup(this.#answers, ask, spelling, key, cause, onEnd);
     this.#lookups.set(spelling, lookup);
     return lookup;
   }

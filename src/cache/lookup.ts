@@ -33,9 +33,12 @@ export interface RequestOptions extends Cause {
   readonly onSend: () => void;
 }
 
-export type Request<T> = (spelling: string, options: RequestOptions) => Promise<T | null>;
+export type Ask<T> = (spelling: string, options: RequestOptions) => Promise<T | null>;
 
-/** A lookup that has begun and has no answer yet: what is known, the lock, the service, keep, share. Callers join it. */
+/**
+ * A lookup that has begun and has no answer yet: what is known, the lock, the service, keep, share. Callers join it. The rules
+ * of the fleet are on one page, in shared-tier.ts.
+ */
 export class Lookup<T extends object> {
   /** Where it is looking, and so where its answer or failure comes from. */
   source: LookupMessage['source'] = 'service';
@@ -59,7 +62,7 @@ export class Lookup<T extends object> {
   /** @param key - the spelling in lower case. @param onEnd - called with the error of one that has failed. */
   constructor(
     private readonly answers: Answers<T>,
-    private readonly request: Request<T>,
+    private readonly ask: Ask<T>,
     readonly spelling: string,
     private readonly key: string,
     readonly cause: Cause,
@@ -98,7 +101,7 @@ export class Lookup<T extends object> {
       const known = await this.#known();
       if (known && !this.cause.isFresh) return known;
       // One process asks, and the others wait for what it shares.
-      if (await this.#hasToLookAgain()) continue;
+      if (await this.#lockOrWait()) continue;
       round++;
       const answer = await this.#settle(await this.#ask());
       if (answer) return answer;
@@ -109,7 +112,10 @@ export class Lookup<T extends object> {
     );
   }
 
-  /** What the other processes have. If it cannot be read, what this one has got meanwhile. */
+  /**
+   * What the other processes have; if it cannot be read, what this one has got meanwhile. Read for `fresh` too, because what
+   * was known before decides what a negative answer does.
+   */
   async #known(): Promise<Answer<T> | undefined> {
     this.source = this.#sharedTier ? 'shared' : 'service';
     this.#found = await this.#sharedTier?.read(this.subject);
@@ -119,8 +125,8 @@ export class Lookup<T extends object> {
     return own;
   }
 
-  /** Takes the lock, or waits a moment while another process has it. */
-  async #hasToLookAgain(): Promise<boolean> {
+  /** Takes the lock, or waits a moment while another process has it. @returns whether to look again. */
+  async #lockOrWait(): Promise<boolean> {
     const tier = this.#sharedTier;
     if (!tier || !this.#found || this.cause.isFresh || this.#release) return false;
     const lock = await tier.lock(this.subject);
@@ -149,7 +155,7 @@ export class Lookup<T extends object> {
     };
     const elapsed = performance.now() - this.#begunAt;
     const options = { signal, hadPositive: this.#hadPositive, elapsed, onSend, ...this.cause };
-    const value = await this.request(spelling, options);
+    const value = await this.ask(spelling, options);
     if (value !== null) return { ...asked, value: freeze(value), order };
     // In doubt the negative answer is the later one. So it is ordered by the last of several attempts, and by the latest
     // time that the shared cache's clock can have had then.
@@ -177,7 +183,8 @@ export class Lookup<T extends object> {
     answer: Kept<T> | Kept<null>,
   ): Promise<Answer<T> | undefined> {
     const { answers, key, subject } = this;
-    const { value, order, spelling } = answer;
+    // Another lookup can change it meanwhile.
+    const { value, order, spelling, validIn } = answer;
     const content = { value, spelling, isTombstone: value === null && this.#hadPositive };
     // Nothing else than a code opens a door.
     if (answers.parts.what !== 'purchase') {
@@ -187,7 +194,7 @@ export class Lookup<T extends object> {
     const isLate = await sharedTier.share(subject, order, content, this.#found);
     // Messages since the request was sent can have been missed. While the shared cache rests, to read it again would only
     // ask the app for its api_key once more.
-    const hasMissed = !sharedTier.isResting && sharedTier.hasMissedSince(answer.validIn);
+    const hasMissed = !sharedTier.isResting && sharedTier.hasMissedSince(validIn);
     if (isLate || hasMissed) {
       const now = await sharedTier.read(subject);
       const known = now && answers.adopt(this.spelling, key, now);

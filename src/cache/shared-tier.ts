@@ -44,7 +44,7 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
  * | fault | what answers it |
  * |---|---|
  * | the shared cache is gone, frozen or lies | short deadlines, and a rest after some failures (shared-cache.ts); the queue |
- * | it is full or read-only | the message, and the orders that are remembered; the queue |
+ * | it is full or read-only | the message, and the orders that are remembered; the queue. A process that starts meanwhile has neither until the next repeat |
  * | it restarts empty, or evicts a row | the epoch; messages and the orders that are remembered |
  * | another server takes over, with an older row or an earlier clock | orders that are remembered, and are never behind one that was seen; tombstones are sent again |
  * | a connection is lost; a process is killed while others wait for its answer | the epoch; the lock expires |
@@ -250,6 +250,74 @@ export class SharedTier {
     return isSent === false;
   }
 
+  /** Stores a row. `false`: one of the same or a later order is there; `undefined`: it could not be stored. */
+  async #write(
+    subject: string,
+    order: number,
+    content: SealedContent,
+    life: number,
+  ): Promise<boolean | undefined> {
+    const seal = this.#seal as Seal;
+    const name = seal.name(subject);
+    const isWritten = await this.#store.call(async (store) => {
+      // Throws where an undocumented field is nested too deeply for JSON.
+      const text = JSON.stringify(content);
+      if (text.length > MAX_LENGTH) return undefined;
+      const sealed = seal.seal(`${name} ${order}`, text);
+      return store.write(name, sealed, Math.max(1, life), order);
+    });
+    return typeof isWritten === 'boolean' ? isWritten : undefined;
+  }
+
+  /**
+   * Stores a negative answer, and publishes it. `unsent` gets the order, once either has succeeded. `false`: a later order is
+   * there, or the same one of another process; `undefined`: it could not be stored or not be published.
+   */
+  async #send(
+    subject: string,
+    order: number,
+    content: SealedContent,
+    unsent: Unsent,
+  ): Promise<boolean | undefined> {
+    const seal = this.#seal as Seal;
+    const life = content.isTombstone ? this.#life : this.options.limits.invalidTtl;
+    const isWritten = await this.#write(subject, order, content, life);
+    if (isWritten === false) {
+      // It is still there, or a later answer has replaced it.
+      if (this.#stored.peek(subject) === order) return true;
+      // Nobody knows of this order yet: the caller adopts that later answer, or takes a later order.
+      if (unsent.order === undefined) return false;
+    }
+    // Also where the row was refused: a Redis that is full or read-only still takes messages.
+    const message: Message = { subject, order };
+    const sealed = seal.tag + seal.seal(MESSAGE, JSON.stringify(message));
+    const isPublished = await this.#store.call(async (store) => {
+      await store.publish(sealed);
+      return true;
+    });
+    if (isWritten !== undefined || isPublished) {
+      unsent.order = this.options.orders.invalidate(subject, order);
+    }
+    if (isWritten === undefined || isPublished !== true) return undefined;
+    if (content.isTombstone) this.#stored.set(subject, order);
+    return true;
+  }
+
+  /**
+   * Sends what invalidates a subject. Unless it has an order, it takes one now that the row was read, later than whatever
+   * can have been requested before. `false`: it has to be sent again; `undefined`: the shared cache cannot be read.
+   */
+  async #sendTombstone(subject: string, unsent: Unsent): Promise<boolean | undefined> {
+    const { orders } = this.options;
+    // No positive answer from before it can be served.
+    if (unsent.order !== undefined && orders.next() - unsent.order > this.#life * 1000) return true;
+    const seal = await this.#currentSeal();
+    const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
+    if (row === undefined) return undefined;
+    const content = { at: row.now, isTombstone: true, spelling: '', value: null };
+    return (await this.#send(subject, unsent.order ?? orders.next(), content, unsent)) ?? false;
+  }
+
   /** Invalidates a subject, or {@link ALL}, in every process, also in one that starts later. Rejects as `KeyApi.invalidate` does. */
   async invalidate(subject: string): Promise<void> {
     this.options.orders.invalidate(subject);
@@ -362,74 +430,6 @@ export class SharedTier {
       if (order > now) await this.#store.call((store) => store.delete(name));
     }
     return { now, lag, order, content: undefined };
-  }
-
-  /** Stores a row. `false`: one of the same or a later order is there; `undefined`: it could not be stored. */
-  async #write(
-    subject: string,
-    order: number,
-    content: SealedContent,
-    life: number,
-  ): Promise<boolean | undefined> {
-    const seal = this.#seal as Seal;
-    const name = seal.name(subject);
-    const isWritten = await this.#store.call(async (store) => {
-      // Throws where an undocumented field is nested too deeply for JSON.
-      const text = JSON.stringify(content);
-      if (text.length > MAX_LENGTH) return undefined;
-      const sealed = seal.seal(`${name} ${order}`, text);
-      return store.write(name, sealed, Math.max(1, life), order);
-    });
-    return typeof isWritten === 'boolean' ? isWritten : undefined;
-  }
-
-  /**
-   * Stores a negative answer, and publishes it. `false`: a later order is there, or the same one of another process;
-   * `undefined`: it could not be stored or not be published.
-   */
-  async #send(
-    subject: string,
-    order: number,
-    content: SealedContent,
-    unsent: Unsent,
-  ): Promise<boolean | undefined> {
-    const seal = this.#seal as Seal;
-    const life = content.isTombstone ? this.#life : this.options.limits.invalidTtl;
-    const isWritten = await this.#write(subject, order, content, life);
-    if (isWritten === false) {
-      // It is still there, or a later answer has replaced it.
-      if (this.#stored.peek(subject) === order) return true;
-      // Nobody knows of this order yet: the caller adopts that later answer, or takes a later order.
-      if (unsent.order === undefined) return false;
-    }
-    // Also where the row was refused: a Redis that is full or read-only still takes messages.
-    const message: Message = { subject, order };
-    const sealed = seal.tag + seal.seal(MESSAGE, JSON.stringify(message));
-    const isPublished = await this.#store.call(async (store) => {
-      await store.publish(sealed);
-      return true;
-    });
-    if (isWritten !== undefined || isPublished) {
-      unsent.order = this.options.orders.invalidate(subject, order);
-    }
-    if (isWritten === undefined || isPublished !== true) return undefined;
-    if (content.isTombstone) this.#stored.set(subject, order);
-    return true;
-  }
-
-  /**
-   * Sends what invalidates a subject. Unless it has an order, it takes one now that the row was read, later than whatever
-   * can have been requested before. `false`: it has to be sent again; `undefined`: the shared cache cannot be read.
-   */
-  async #sendTombstone(subject: string, unsent: Unsent): Promise<boolean | undefined> {
-    const { orders } = this.options;
-    // No positive answer from before it can be served.
-    if (unsent.order !== undefined && orders.next() - unsent.order > this.#life * 1000) return true;
-    const seal = await this.#currentSeal();
-    const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
-    if (row === undefined) return undefined;
-    const content = { at: row.now, isTombstone: true, spelling: '', value: null };
-    return (await this.#send(subject, unsent.order ?? orders.next(), content, unsent)) ?? false;
   }
 
   /** Up to which order a row about a subject is not believed, because a tombstone waits. */

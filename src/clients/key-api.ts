@@ -413,7 +413,7 @@ export class KeyApi {
         what: endpoint.what,
         limits,
         clock,
-        request: (value, options) => this.#ask(endpoint, value, options),
+        ask: (value, options) => this.#ask(endpoint, value, options),
         freeze: deepFreeze,
         check: () => this.#http.check(nameOf(endpoint)),
         orders: this.#orders,
@@ -423,7 +423,7 @@ export class KeyApi {
     return {
       account: cacheOf(accountDetails, { isUncounted: true }),
       items: cacheOf(itemsAll, { isUncounted: true }),
-      item: cacheOf(itemsItem, { request: (key, options) => this.#askForItem(key, options) }),
+      item: cacheOf(itemsItem, { ask: (key, options) => this.#askForItem(key, options) }),
       purchase: cacheOf(purchasesValidation, {
         freeze: (purchase) => this.#freezePurchase(purchase),
         checkClient: (client) => {

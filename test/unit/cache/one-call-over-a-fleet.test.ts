@@ -24,6 +24,24 @@ describe('an answer of another process', () => {
     expect(lookups).toEqual([{ what, source: 'shared', outcome: 'positive' }]);
   });
 
+  it('is served in place of an own one that was invalidated before it arrived, and reported as shared', async () => {
+    const { service, join, pass } = fleet();
+    const [one, two] = [join(), join()];
+    service.hold();
+    const first = one.validatePurchase(CODE);
+    await settle();
+    await one.invalidate(CODE);
+    await pass(1);
+    const second = two.validatePurchase(CODE, { fresh: true });
+    await settle();
+    const lookups = hear('lookup');
+    await service.release(1);
+    await service.release(0);
+    expect(await Promise.all([first, second])).toEqual([purchase, purchase]);
+    expect(service.asked()).toBe(2);
+    expect(lookups.map(({ source }) => source)).toEqual(['service', 'shared']);
+  });
+
   // How old it is when another process looks, how the service is then, and what that process gets.
   it.each<[string, KeyApiService['says'], number, KeyApiService['says'], string | null]>([
     ['serves until ttl', 'positive', 5 * MINUTE - 1, 'negative', '1'],
