@@ -39,7 +39,7 @@ describe('an answer of another process', () => {
     await service.release(0);
     expect(await Promise.all([first, second])).toEqual([purchase, purchase]);
     expect(service.asked()).toBe(2);
-    expect(lookups.map(({ source }) => source)).toEqual(['service', 'shared']);
+    expect(lookups).toMatchObject([{ source: 'service' }, { source: 'shared' }]);
   });
 
   // How old it is when another process looks, how the service is then, and what that process gets.
