@@ -27,11 +27,13 @@ for (const name of wanted.length > 0 ? wanted : all) {
   const context = await row.open?.();
   try {
     const samples = await measureRounds(row, context, row.rounds);
-    const table = row.tableOf?.(samples) ?? tableOf(row.metrics, samples);
+    // Without metrics, the goals say all.
+    const table = row.metrics && tableOf(row.metrics, samples);
     const goals = row.goals.map((goal) => goalOf(goal, samples));
     const parts = [`${row.about} ${circumstances()}`, table, row.why].filter(Boolean);
     writeRow(row, parts, goals, ROWS);
-    console.log(`${table}\n${goals.map((goal) => Object.values(goal).join(' | ')).join('\n')}`);
+    const lines = goals.map((goal) => Object.values(goal).join(' | '));
+    console.log([table, ...lines].filter(Boolean).join('\n'));
     console.log(`${((performance.now() - begun) / 1000).toFixed(0)} s`);
   } finally {
     await context?.close();

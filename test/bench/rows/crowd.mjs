@@ -27,9 +27,8 @@ const p99 = (waits) =>
 export default {
   name: 'crowd',
   title: `${CROWD.toLocaleString('en')} cold codes at once`,
-  about: `While 200 known customers a second go through a guard, 1,000 visitors come at once, each with a code that nobody knows;
-the service allows 60 calls a minute. The customers' p99 is that of the first second. The limit is the same
-crowd at a route without a guard. Three rounds.`,
+  about: `200 known customers a second go through a guard when 1,000 visitors come, each with a code that nobody knows; the service
+allows 60 calls a minute. The p99 is the customers'. The limit is the same crowd at a route without a guard. Three rounds.`,
   rounds: 3,
   variants: { [BARE]: { path: '/bare' }, [COLD]: { path: '/download' } },
   groupOf: (name) => name,
@@ -78,8 +77,6 @@ crowd at a route without a guard. Three rounds.`,
     }
   },
   metrics: [FIRST, CPU, { name: 'calls', title: 'requests to the service' }],
-  why: `What a crowd at a guard costs more than one at a bare route: its code runs for the first time, and each visitor waits for a
-turn and gets an error. They are refused one in each turn of the event loop, with the known customers in between.`,
   goals: [
     {
       metric: FIRST,

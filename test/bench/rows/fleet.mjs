@@ -33,9 +33,8 @@ async function serve(first, options, begun, number) {
 export default {
   name: 'fleet',
   title: `A fleet of ${PROCESSES} processes`,
-  about: `${PROCESSES} processes with ${PER_SECOND} customers a second each, for ${SECONDS / 60} minutes, codes by Zipf's law; one process after the other is
-restarted. \`ttl\` is ${TTL / 1000} s, the service takes 20 ms. One call is needed for each code and \`ttl\`, counted at the
-service. One round.`,
+  about: `${PROCESSES} processes with ${PER_SECOND} customers a second each, for ${SECONDS / 60} minutes, codes by Zipf's law, one after the other restarted.
+\`ttl\` is ${TTL / 1000} s, the service takes 20 ms. One call is needed for each code and \`ttl\`, counted at the service. One round.`,
   rounds: 1,
   variants: { [ALONE]: { isShared: false }, [SHARED]: { isShared: true } },
   async open() {

@@ -21,7 +21,7 @@ export default {
   name: 'fresh-process',
   title: 'First answer of a fresh process',
   about: `From the start of a process to its first answer of a service in another one, as in a serverless function. The limit
-loads undici and zod, and parses the answer with a schema of its own.`,
+loads undici and zod, and parses the answer with a schema of its own. 15 rounds.`,
   rounds: 15,
   variants: {
     [BY_HAND]: 'undici-zod.mjs',

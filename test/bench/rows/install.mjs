@@ -39,8 +39,6 @@ export default {
     [BASE]: [],
     marketgate: ['marketgate'],
     [LIMIT]: ['zod@4', 'lru-cache@11', 'undici@7', 'passport-oauth2@1'],
-    'keyv, got, passport-oauth2': ['keyv@5', 'got@14', 'passport-oauth2@1'],
-    envato: ['envato@3'],
   },
   groupOf: (name) => name,
   async measure(names) {

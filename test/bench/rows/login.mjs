@@ -34,11 +34,9 @@ passport-oauth2 with its own client and the same two calls; marketgate also keep
     }
   },
   metrics: [CPU],
-  why: `It does more than the peer: it saves the session before the key is spent and before the redirect, claims attempt and
-key in the token store, so that a second tab, a replay or a crash uses no login twice, keeps the token, and checks the user
-info. The new connection of each exchange, which the peer makes on a kept one, is 0.25 of the peer's whole login, by a build
-that keeps it. The rest is spread thin: by a profile, all of marketgate's own code is 13 % of a login, and no function of it
-has 1 %; the three saves of the session have 3 %, deadlines and their signals 2 %, garbage 5 %.`,
+  why: `It does more than the peer: it saves the session before the key is spent and before the redirect, claims attempt and key
+so that no login is used twice, and checks the user info. The new connection of each exchange is 0.25 of the peer's whole login,
+which keeps one. By a profile, all of marketgate's own code is 13 % of a login, and no function of it has 1 %.`,
   goals: [
     { metric: CPU, variant: 'marketgate', most: 1.5, what: "to passport-oauth2's own client" },
   ],

@@ -55,9 +55,6 @@ unreadable there: HMAC of the key, AES-GCM of the value. marketgate also has a d
     throw new Error('redis-hit: the service was asked');
   },
   metrics: [CPU],
-  why: `By a profile of marketgate on @redis/client, a third is marketgate's own code (most of it reads and checks the row),
-a seventh is garbage, another seventh node:crypto and buffers, a tenth the client; what is left is spread thin: a
-deadline, the async steps around it, and \`EVAL\` with Redis's own time in place of \`GET\`.`,
   goals: [
     {
       metric: CPU,

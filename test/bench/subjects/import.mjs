@@ -9,14 +9,10 @@ export default async function makeImport({ modules, isRequired }) {
   return {
     async load() {
       globalThis.gc();
-      const { rss } = process.memoryUsage();
       const begun = process.cpuUsage();
       for (const name of modules) await load(name);
       const { user, system } = process.cpuUsage(begun);
-      return {
-        cpu: (user + system) / 1000,
-        rss: (process.memoryUsage().rss - rss) / 1e6,
-      };
+      return { cpu: (user + system) / 1000 };
     },
   };
 }

@@ -50,11 +50,6 @@ const READERS = {
   },
   marketgate(service, path) {
     const options = { baseUrl: `${service}${path}`, apiKey: 'bench', ...LARGE };
-    const keyApi = new KeyApi({ ...options, cache: false });
-    return () => keyApi.listItems();
-  },
-  'marketgate-cache'(service, path) {
-    const options = { baseUrl: `${service}${path}`, apiKey: 'bench', ...LARGE };
     const keyApi = new KeyApi(options);
     return () => keyApi.listItems({ fresh: true });
   },
