@@ -19,17 +19,17 @@ export function quantile(numbers, share) {
 }
 
 /**
- * The slope of the straight line through some points, by least squares, and the 95 % in which it lies if they
- * scatter at random.
+ * The highest slope that the straight line through some points can have, by least squares: the upper end of the 95 % in
+ * which it lies if they scatter at random.
  */
-export function slopeOf(points) {
+export function highestSlope(points) {
   const mean = (of) => points.reduce((sum, point) => sum + of(point), 0) / points.length;
   const [x, y] = [mean((point) => point.x), mean((point) => point.y)];
   const width = mean((point) => (point.x - x) ** 2);
   const slope = mean((point) => (point.x - x) * (point.y - y)) / width;
   const rest = mean((point) => (point.y - y - slope * (point.x - x)) ** 2);
   const error = 2 * Math.sqrt(rest / width / (points.length - 2));
-  return { slope, low: slope - error, high: slope + error };
+  return slope + error;
 }
 
 /** A number with three digits that say something. */

@@ -1,5 +1,5 @@
 import { startRedis } from '../fixtures/redis.mjs';
-import { slopeOf } from '../harness/numbers.mjs';
+import { highestSlope } from '../harness/numbers.mjs';
 import { startProcess } from '../harness/process.mjs';
 import { IS_LONG } from '../harness/rounds.mjs';
 
@@ -62,7 +62,7 @@ is the upper end (95 %) of the slope of a straight line through what is held aft
     if (others.length > 0) throw new Error(`soak: refused for another reason: ${others}`);
     const slopes = Object.entries(HELD).map(([name, { unit }]) => {
       const points = counted.map((each) => ({ x: each.requests / 1e5, y: each[name] / unit }));
-      return [`${name} slope`, slopeOf(points).high];
+      return [`${name} slope`, highestSlope(points)];
     });
     return { ...Object.fromEntries(slopes), answer: true };
   },
