@@ -37,8 +37,8 @@ export function identityOf(user: unknown): string {
   try {
     return JSON.stringify(user);
   } catch {
-    // The bigint of a database, or a record that leads back to itself.
-    return inspect(user, { depth: null, maxArrayLength: null, maxStringLength: null });
+    // The bigint of a database, or a record that leads back to itself: through a connection, it can be of any size.
+    return inspect(user, { depth: 4 });
   }
 }
 
