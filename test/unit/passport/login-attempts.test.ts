@@ -2,6 +2,7 @@ import { loadUser, MemoryTokenStore, requireAccessToken } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { saveReturnTo } from '../../../src/web/return-to.js';
 import { fakeResponse, runMiddleware } from '../../support/fake-response.js';
+import { fakeTimers, later } from '../../support/later.js';
 import {
   confirmationOf,
   cookieBrowser,
@@ -50,8 +51,9 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
     await comeBack('mine');
     expect((await comeBack('strangers', { user })).recorded).toEqual([['pass']]);
     putCopyBack();
+    fakeTimers();
     // Within seconds, a cookie sends the browser to look whether it is logged in.
-    const { outcome } = await comeBack('strangers');
+    const { outcome } = await later(comeBack('strangers'));
     if (outcome?.[0] === 'redirect') {
       const { recorded } = await visit({ marketgate: confirmationOf(outcome) });
       expect(recorded[0]?.[2]).toBe(403);

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { throwing } from '../../support/errors.js';
 import { allowNoUnhandledRejection } from '../../support/hear.js';
+import { fakeTimers, later } from '../../support/later.js';
 import { listen } from '../../support/listen.js';
 import {
   cookieBrowser,
@@ -262,7 +263,8 @@ describe('what the app throws ends no process: Node alone responds with 500, and
     });
     const browser = new Browser();
     await browser.get(origin);
-    const response = await browser.get(`${origin}/?auth_key=k1`);
+    fakeTimers();
+    const response = await later(browser.get(`${origin}/?auth_key=k1`));
     expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error']);
     expect(console.error).toHaveBeenCalledExactlyOnceWith(new TypeError('of the app'));
   });

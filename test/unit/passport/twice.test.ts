@@ -16,6 +16,7 @@ import { Browser, type Visit } from '../../support/browser.js';
 import { deferred } from '../../support/deferred.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { hear } from '../../support/hear.js';
+import { fakeTimers, later } from '../../support/later.js';
 import { listen } from '../../support/listen.js';
 import { longSecret, type OpenLogin, openLogin, success } from '../../support/strategy-harness.js';
 
@@ -106,22 +107,6 @@ async function visitor(origin: string): Promise<Browser> {
   const browser = new Browser();
   await browser.get(`${origin}/login`);
   return browser;
-}
-
-const fakeTimers = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-
-/** Lets fake time pass, until this is there: 40 seconds at most. */
-async function later<T>(promise: Promise<T>): Promise<T> {
-  let isThere = false;
-  const end = () => {
-    isThere = true;
-  };
-  promise.then(end, end);
-  for (let i = 0; i < 2000 && !isThere; i++) {
-    await vi.advanceTimersByTimeAsync(20);
-    await new Promise(setImmediate);
-  }
-  return promise;
 }
 
 const locationOf = (response: Response) => response.headers.get('location') ?? '';
