@@ -89,20 +89,18 @@ export class Attempts {
   /** Waits until another attempt has ended, in whose place this one is in flight then. */
   async #waitForTurn(client: string, turns: Turns, deadline: Deadline): Promise<void> {
     let wake = (): void => {};
-    let isAwake = false;
     const turn = new Promise<void>((resolve) => {
-      wake = () => {
-        isAwake = true;
-        resolve();
-      };
+      wake = resolve;
     });
     turns.waiting.push(wake);
     turns.inFlight--;
     try {
       await deadline.race(turn);
     } catch (error) {
-      if (isAwake) this.leave(client);
-      else turns.waiting.splice(turns.waiting.indexOf(wake), 1);
+      const at = turns.waiting.indexOf(wake);
+      // Its turn came while it was leaving.
+      if (at === -1) this.leave(client);
+      else turns.waiting.splice(at, 1);
       throw error;
     }
   }
@@ -135,11 +133,14 @@ export class Attempts {
     try {
       await withTimeout(SHARED_TIMEOUT, () => reserving);
     } catch (error) {
-      const isRefusal = isMarketgateError(error) && error.code === 'too_many_attempts';
-      if (!isRefusal) reportFailure(shared, error);
-      if (!isRefusal && wait === undefined) return giveAllBack;
+      let refusal: unknown = error;
+      if (!isMarketgateError(error) || error.code !== 'too_many_attempts') {
+        reportFailure(shared, error);
+        if (wait === undefined) return giveAllBack;
+        refusal = tooManyAttempts(wait);
+      }
       void giveAllBack();
-      throw isRefusal ? error : tooManyAttempts(wait ?? 0);
+      throw refusal;
     }
     return giveAllBack;
   }
@@ -182,17 +183,16 @@ export class Attempt {
   isAsked = false;
   /** Whether the service has said no. That counts also where the no cannot be believed. */
   isRefused = false;
-  readonly #client: string | undefined;
+  readonly #counted: { readonly attempts: Attempts; readonly client: string } | undefined;
   readonly #reserved: GiveBack[] = [];
-  #hasBegun = false;
 
   /**
    * @param scope names the service and the account.
-   * @param hooks `beforeSend` is called once, before the first request: what it throws ends the call, and nothing is
-   * counted. `onSend` is called right before each.
+   * @param hooks `beforeSend` is called when a request has been counted: what it throws ends the call, and nothing is
+   * counted. `onSend` is called right before each request.
    */
   constructor(
-    private readonly attempts: Attempts | undefined,
+    attempts: Attempts | undefined,
     client: string | undefined,
     private readonly scope: () => string,
     private readonly hooks: {
@@ -200,7 +200,7 @@ export class Attempt {
       readonly onSend?: (() => void) | undefined;
     },
   ) {
-    this.#client = attempts && client !== undefined ? clientKey(client) : undefined;
+    if (attempts && client !== undefined) this.#counted = { attempts, client: clientKey(client) };
   }
 
   /**
@@ -209,11 +209,9 @@ export class Attempt {
    * @throws MarketgateError `too_many_attempts`, or the reason of the deadline.
    */
   async reserve(deadline: Deadline): Promise<boolean> {
-    const { attempts } = this;
-    const client = this.#client;
-    const isRetry = this.#hasBegun;
-    this.#hasBegun = true;
-    if (attempts !== undefined && client !== undefined) {
+    if (this.#counted !== undefined) {
+      const { attempts, client } = this.#counted;
+      const isRetry = this.#reserved.length > 0;
       const scope = this.scope();
       try {
         const reserving = isRetry
@@ -225,7 +223,7 @@ export class Attempt {
         throw error;
       }
     }
-    if (!isRetry) await this.hooks.beforeSend?.();
+    await this.hooks.beforeSend?.();
     return true;
   }
 
@@ -237,23 +235,21 @@ export class Attempt {
 
   /** Ends the attempt. What is given back is given back before the next one has its turn. */
   end(isCounted: boolean): void {
-    const { attempts } = this;
-    const client = this.#client;
+    if (this.#counted === undefined) return;
+    const { attempts, client } = this.#counted;
     const reserved = this.#reserved.splice(0);
-    if (attempts === undefined || client === undefined) return;
-    const given = isCounted ? [] : reserved.map((giveBack) => giveBack()).filter(Boolean);
-    if (given.length === 0) attempts.leave(client);
+    const leave = (): void => attempts.leave(client);
+    if (isCounted) leave();
     else {
-      const leave = (): void => attempts.leave(client);
-      withTimeout(SHARED_TIMEOUT, () => Promise.all(given)).then(leave, leave);
+      const giveAllBack = () => Promise.all(reserved.map((giveBack) => giveBack()));
+      withTimeout(SHARED_TIMEOUT, giveAllBack).then(leave, leave);
     }
   }
 
   /** Ends the attempt after an answer that is not no. @param subject what the answer is about. */
   endWithAnswer(subject: string): void {
-    const { attempts } = this;
-    const client = this.#client;
-    if (attempts === undefined || client === undefined) return;
+    if (this.#counted === undefined) return;
+    const { attempts, client } = this.#counted;
     this.end(!attempts.isFirstAnswer(client, subject));
   }
 
@@ -267,8 +263,7 @@ export class Attempt {
     if (this.#reserved.length === 0) return;
     const code = isMarketgateError(error) ? error.code : '';
     const isFailed = hasLeft || REFUSED.includes(code) || (this.isRefused && code !== KEY_REJECTED);
-    const isUndecided = this.isAsked && !isFailed && UNANSWERED.includes(code);
-    this.end(this.isAsked && (isFailed || (isUndecided && (await isServing()))));
+    this.end(this.isAsked && (isFailed || (UNANSWERED.includes(code) && (await isServing()))));
   }
 }
 

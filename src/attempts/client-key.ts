@@ -16,8 +16,6 @@ const IPV6_BYTES = 7;
  * written inside an IPv6 one, both without a port, and any other name as it is.
  */
 export function clientKey(client: string): string {
-  // Most are. The rest of this costs as much as an error with its stack.
-  if (isIP(client) === 4) return client;
   // Memory holds the key, and an app can take it from a header.
   if (client.length > MAX_LENGTH) return hash('sha256', client, 'base64url');
   // Some proxies add the port, which is another one for each connection.
