@@ -1,8 +1,10 @@
 import { KeyApi } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
+import { hear } from '../../support/hear.js';
 import { ACCOUNT, ITEM, ITEMS, settle } from '../../support/key-api-service.js';
 import { page } from '../../support/service-in-memory.js';
+import { hearWarnings } from '../../support/warnings.js';
 import { KEY } from '../../support/wire.js';
 import { endOf, MINUTE, shopWith } from './support.js';
 
@@ -11,6 +13,7 @@ import { endOf, MINUTE, shopWith } from './support.js';
 
 describe('a client of a KeyApi', () => {
   it('has ten failed attempts in a minute; over that nothing is asked, and it is told how long', async () => {
+    const warnings = hearWarnings();
     const { ask, asked, keyApi, service } = shopWith();
     for (let n = 0; n < 10; n++) {
       expect(await ask('wrong')).toBe('invalid');
@@ -21,17 +24,30 @@ describe('a client of a KeyApi', () => {
     expect(asked()).toBe(10);
     service.now += 50_000;
     expect(await ask('wrong')).toBe('invalid');
+    expect(warnings).toEqual([]);
   });
 
   it('is counted by itself, and by address also where that is written in another way', async () => {
     const { ask } = shopWith({ guessLimit: { limit: 1 } });
     expect(await ask('wrong', '203.0.113.9')).toBe('invalid');
     expect(await ask('wrong', '203.0.113.8')).toBe('invalid');
-    for (const same of ['::ffff:203.0.113.9', '203.0.113.9:50001']) {
+    for (const same of [
+      '::ffff:203.0.113.9',
+      '203.0.113.9:50001',
+      '[203.0.113.9]',
+      '[::FFFF:203.0.113.9]:50001',
+    ]) {
       expect(await ask('wrong', same)).toBe('too_many_attempts');
     }
     expect(await ask('wrong', '2001:db8:1:2ff::1')).toBe('invalid');
-    expect(await ask('wrong', '2001:db8:1:200:ffff::9')).toBe('too_many_attempts');
+    for (const same of [
+      '2001:db8:1:200:ffff::9',
+      '2001:0db8:0001:0200:0:0:0:9',
+      '[2001:db8:1:200::9]',
+      '[2001:db8:1:200::9]:50001',
+    ]) {
+      expect(await ask('wrong', same)).toBe('too_many_attempts');
+    }
     expect(await ask('wrong', '2001:db8:1:300::1')).toBe('invalid');
     expect(await ask('wrong', 'fe80::1%br-lan')).toBe('invalid');
     expect(await ask('wrong', 'fe80::2%br-lan')).toBe('too_many_attempts');
@@ -39,7 +55,7 @@ describe('a client of a KeyApi', () => {
 
   it('is a name where some notations would read an address', async () => {
     const { ask } = shopWith({ guessLimit: { limit: 1 } });
-    for (const id of ['10', '012', '0xa', '0.0.0.10'])
+    for (const id of ['10', '012', '0xa', '0.0.0.10', '[::1]x', 'x[::1]', '[10]', '1.2:3'])
       expect(await ask('wrong', id)).toBe('invalid');
   });
 
@@ -114,6 +130,16 @@ describe('an attempt has not failed', () => {
     service.now += 5000;
     for (let n = 0; n < 2; n++) expect(await ask('wrong')).toBe('invalid');
     expect(await ask('wrong')).toBe('too_many_attempts');
+  });
+
+  it('in an outage without a cache, where nobody can leave', async () => {
+    const { ask, setUp, service } = shopWith({ guessLimit: { limit: 1 }, cache: false });
+    await ask('valid', false);
+    setUp(false);
+    for (let n = 0; n < 3; n++) expect(await ask('wrong')).toBe('service_unavailable');
+    setUp(true);
+    service.now += 5000;
+    expect([await ask('wrong'), await ask('wrong')]).toEqual(['invalid', 'too_many_attempts']);
   });
 
   it('in an outage right after account/details was answered, because only a later question tells', async () => {
@@ -283,7 +309,10 @@ describe('all clients together', () => {
     ]);
     // They have a minute, whatever the window of a client.
     service.now += MINUTE;
-    expect(await ask('wrong', 'a')).toBe('invalid');
+    for (const client of ['a', 'a', 'a', 'd', 'e']) {
+      expect(await ask('wrong', client)).toBe('invalid');
+    }
+    expect(await ask('wrong', 'a')).toBe('too_many_attempts');
   });
 
   it('do not refuse a burst of one client that is larger than the total', async () => {
@@ -294,7 +323,12 @@ describe('all clients together', () => {
 });
 
 it.each([
-  [{ limit: 0 }, 'KeyApi: guessLimit: option "limit" must be a positive number'],
+  [{ limit: 0 }, 'KeyApi: guessLimit: option "limit" must be a positive number (failed attempts)'],
+  [
+    { windowMs: 0 },
+    'KeyApi: guessLimit: option "windowMs" must be a positive number (milliseconds)',
+  ],
+  [{ reserve() {}, limit: 0 }, 'KeyApi: guessLimit: option "limit" must be a positive number'],
   [{ limit: 1.5 }, 'KeyApi: guessLimit: option "limit" must be a whole number'],
   [{ windowMs: 2 ** 31 }, 'KeyApi: guessLimit: option "windowMs" must be at most'],
   [{ keyGenerator: () => 'x' }, 'KeyApi: guessLimit: unknown option "keyGenerator"'],
@@ -304,6 +338,21 @@ it.each([
 ])('guessLimit cannot be %j', (guessLimit, message) => {
   const options = { baseUrl: 'https://market.example', apiKey: KEY, guessLimit };
   expect(() => new KeyApi(options as never)).toThrow(message);
+});
+
+it('a window can be as long as the longest timer', async () => {
+  const { ask, service } = shopWith({ guessLimit: { limit: 1, windowMs: 2 ** 31 - 1 } });
+  expect(await ask('wrong')).toBe('invalid');
+  service.now += 2 ** 31 - 2;
+  expect(await ask('wrong')).toBe('too_many_attempts');
+});
+
+it('a client over the limit is refused before anything is looked up', async () => {
+  const { ask } = shopWith({ guessLimit: { limit: 1 } });
+  await ask('wrong');
+  const lookups = hear('lookup');
+  expect(await ask('wrong')).toBe('too_many_attempts');
+  expect(lookups).toEqual([]);
 });
 
 it('too_many_attempts says what to do', async () => {

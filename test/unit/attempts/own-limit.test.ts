@@ -25,6 +25,7 @@ const lateTimers = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout
 describe("an app's own GuessLimit", () => {
   it('decides, also where it allows more than the default, and is asked right before the service', async () => {
     const guessLimit = limitOf(12);
+    const warnings = hearWarnings();
     const { ask, asked, keyApi } = shopWith({ guessLimit });
     for (const kind of ['valid', 'valid-1', 'x-']) await ask(kind);
     for (let n = 0; n < 12; n++) expect(await ask('wrong')).toBe('invalid');
@@ -33,6 +34,7 @@ describe("an app's own GuessLimit", () => {
     expect(asked()).toBe(13);
     expect(guessLimit.reserve).toHaveBeenCalledTimes(14);
     expect(guessLimit.counts).toEqual(new Map([['anna', 12]]));
+    expect(warnings).toEqual([]);
   });
 
   it('counts a client with a long name by its hash, and apart from others', async () => {
@@ -79,30 +81,71 @@ describe("an app's own GuessLimit", () => {
   });
 
   it.each([
-    ['rejects', async () => Promise.reject(new Error('203.0.113.9 down'))],
+    ['rejects', async () => Promise.reject(new Error('203.0.113.9 down')), ''],
     [
       'throws',
       () => {
         throw new Error('down');
       },
+      '',
     ],
-    ['gives nothing that gives back', async () => undefined],
-  ] as [string, GuessLimit['reserve']][])(
+    [
+      'rejects as a store does',
+      async () => Promise.reject(new MarketgateError('store_unavailable', 'Redis is full; help')),
+      ': Redis is full',
+    ],
+    [
+      'gives nothing that gives back',
+      async () => undefined,
+      ': guessLimit.reserve gave no function that gives the attempt back',
+    ],
+  ] as [string, GuessLimit['reserve'], string][])(
     'that %s refuses no customer; the process counts, and warns once',
-    async (_how, reserve) => {
+    async (_how, reserve, why) => {
       const [drift, warnings] = [hear('drift'), hearWarnings()];
-      const { ask } = shopWith({ guessLimit: { reserve } });
+      const { ask, keyApi } = shopWith({ guessLimit: { reserve } });
       for (let n = 0; n < 12; n++) expect(await ask('valid')).toBe('valid');
       for (let n = 0; n < 10; n++) expect(await ask('wrong')).toBe('invalid');
-      expect(await ask('wrong')).toBe('too_many_attempts');
+      const refused = keyApi.validatePurchase('wrong-code', { client: 'anna' });
+      await expect(refused).rejects.toMatchObject({ code: 'too_many_attempts', retryAfter: 60 });
       expect(warnings).toEqual(['MARKETGATE_GUESSES_NOT_SHARED']);
       // It is not Redis that failed, and what the limit itself says can contain the client.
       const [text] = vi.mocked(process.emitWarning).mock.lastCall ?? [];
       expect(text).toMatch(/^the limit that processes share could not count/);
-      expect(text).not.toContain('203.0.113.9');
-      expect(drift).toEqual([expect.objectContaining({ kind: 'not-counted' })]);
+      expect(text).toContain(`(EVAL)${why} (npx marketgate explain`);
+      expect(drift).toEqual([
+        {
+          endpoint: 'guessLimit.reserve',
+          kind: 'not-counted',
+          path: 'count',
+          expected: expect.stringContaining('EVAL'),
+        },
+      ]);
     },
   );
+
+  it('has an attempt back before the next one has its turn', async () => {
+    const { reserve, counts } = limitOf(1);
+    const givingBack = deferred();
+    const guessLimit = {
+      reserve: async (client: string, scope: string) => {
+        const giveBack = await reserve(client, scope);
+        return async () => {
+          await givingBack.promise;
+          return giveBack();
+        };
+      },
+    };
+    const { ask, service } = shopWith({ guessLimit });
+    await ask('valid', false);
+    service.hold();
+    const office = [ask('valid'), ask('valid')];
+    await settle();
+    await service.release();
+    expect(counts.get('anna')).toBe(1);
+    givingBack.resolve();
+    expect(await Promise.all(office)).toEqual(['valid', 'valid']);
+  });
 
   it('that cannot give back refuses no customer', async () => {
     const guessLimit = { reserve: async () => async () => Promise.reject(new Error('down')) };

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Attempts } from '../../../src/attempts/attempts.js';
 import { MemoryGuessLimit } from '../../../src/attempts/guess-limit.js';
+import { Deadline } from '../../../src/deadline.js';
 import { settle } from '../../support/key-api-service.js';
 import { MINUTE, shopWith } from './support.js';
 
@@ -62,6 +64,52 @@ describe('attempts of one client', () => {
     await service.release();
     expect([await first, await last, await ask('wrong')]).toEqual(['valid', 'valid', 'invalid']);
     expect(inFlight()).toBe(3);
+  });
+
+  it('that wait behind one whose visitor leaves keep their turn', async () => {
+    const { ask, service } = await held(1);
+    const first = ask('valid');
+    await settle();
+    const second = ask('valid');
+    const leaving = new AbortController();
+    const left = ask('valid', 'anna', { signal: leaving.signal });
+    await settle();
+    leaving.abort(new Error('left'));
+    expect(await left).toBe('left');
+    await service.release();
+    expect([await first, await second]).toEqual(['valid', 'valid']);
+  });
+
+  it('wait also where another one has ended meanwhile', async () => {
+    const { ask, service } = await held(2);
+    const [wrong, valid] = [ask('wrong'), ask('valid')];
+    await settle();
+    await service.release(0);
+    expect(await wrong).toBe('invalid');
+    const waiting = ask('valid');
+    await settle();
+    await service.release();
+    expect([await valid, await waiting]).toEqual(['valid', 'valid']);
+  });
+
+  it('pass their turn on where it comes while the visitor is leaving', async () => {
+    const limits = { limit: 1, windowMs: MINUTE, total: 30 };
+    const attempts = new Attempts(limits, () => 0);
+    const deadlineOf = () => {
+      const deadline = new Deadline(Number.POSITIVE_INFINITY, () => new Error('late'));
+      onTestFinished(() => deadline.dispose());
+      return deadline;
+    };
+    const giveBack = await attempts.enter('anna', '', deadlineOf());
+    const leaving = deadlineOf();
+    const left = attempts.enter('anna', '', leaving);
+    const last = attempts.enter('anna', '', deadlineOf());
+    await settle();
+    leaving.abort(new Error('left'));
+    void giveBack();
+    attempts.leave('anna');
+    await expect(left).rejects.toThrow('left');
+    await expect(last).resolves.toBeTypeOf('function');
   });
 
   it('pass their turn on where the visitor leaves at the moment in which it comes', async () => {
