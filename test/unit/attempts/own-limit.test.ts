@@ -43,6 +43,9 @@ describe("an app's own GuessLimit", () => {
     for (const end of ['a', 'b'])
       expect(await ask('wrong', 'x'.repeat(5000) + end)).toBe('invalid');
     for (const client of guessLimit.counts.keys()) expect(client).toMatch(/^[\w-]{43}$/);
+    const name = 'x'.repeat(128);
+    expect(await ask('wrong', name)).toBe('invalid');
+    expect(guessLimit.counts.has(name)).toBe(true);
   });
 
   it('counts two services, and two accounts, by scopes that contain no key', async () => {
