@@ -13,7 +13,7 @@ const FIRST = [
 ];
 
 /** So that no core idles, also at the end. vitest itself goes by the size of files until it has seen how long they take. */
-class LongestFirst extends BaseSequencer {
+class TheseFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification) =>
       FIRST.findIndex((name) => moduleId.endsWith(`/system/${name}.test.ts`)) >>> 0;
@@ -61,7 +61,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     // The files of one worker share what they import, and one Redis and one Chromium.
     isolate: false,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: TheseFirst },
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,
