@@ -40,8 +40,8 @@ export type Ask<T> = (spelling: string, options: RequestOptions) => Promise<T | 
  * of the fleet are on one page, in shared-tier.ts.
  */
 export class Lookup<T extends object> {
-  /** Where it is looking, and so where its answer or failure comes from. */
-  source: LookupMessage['source'] = 'service';
+  /** Where it looks, and so where its answer or failure comes from. */
+  #source: LookupMessage['source'] = 'cache';
   /** Whether the service was asked. */
   isAsked = false;
   /** The place of its request to the service, in the order of requests. */
@@ -85,10 +85,10 @@ export class Lookup<T extends object> {
   async #run(): Promise<Answer<T>> {
     try {
       const answer = await this.#find();
-      this.answers.report(this.source, answer);
+      this.answers.report(this.#source, answer);
       return answer;
     } catch (error) {
-      this.answers.report(this.source, undefined, error);
+      this.answers.report(this.#source, undefined, error);
       throw error;
     } finally {
       this.#release?.();
@@ -117,12 +117,11 @@ export class Lookup<T extends object> {
    * was known before decides what a negative answer does.
    */
   async #known(): Promise<Answer<T> | undefined> {
-    this.source = this.#sharedTier ? 'shared' : 'service';
     this.#found = await this.#sharedTier?.read(this.subject);
-    if (this.#found) return this.answers.adopt(this.spelling, this.key, this.#found);
-    const own = this.answers.withoutSharedTier(this.key);
-    if (own && !this.cause.isFresh) this.source = 'cache';
-    return own;
+    this.#source = this.#found ? 'shared' : 'cache';
+    return this.#found
+      ? this.answers.adopt(this.spelling, this.key, this.#found)
+      : this.answers.withoutSharedTier(this.key);
   }
 
   /** Takes the lock, or waits a moment while another process has it. @returns whether to look again. */
@@ -147,7 +146,7 @@ export class Lookup<T extends object> {
     const order = orders.next();
     let sent = order;
     const asked = { at: clock(), spelling, validIn: this.#sharedTier?.epoch ?? 0 };
-    this.source = 'service';
+    this.#source = 'service';
     this.order = order;
     const onSend = (): void => {
       this.isAsked = true;

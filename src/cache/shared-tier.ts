@@ -208,8 +208,8 @@ export class SharedTier {
     if (content === undefined || orders.isInvalid(ALL, order)) {
       return { epoch, now, lag, hadPositive: false };
     }
-    const { value, spelling, isTombstone = false } = content;
-    const hadPositive = value !== null || isTombstone;
+    const { value, spelling, isTombstone } = content;
+    const hadPositive = value !== null || isTombstone === true;
     const age = (now - content.at) / 1000;
     // A negative answer is read at any age. A positive one is not, if its age is unknown or a later negative one is known.
     const isUsable = value === null || (age >= 0 && !orders.isInvalid(subject, order));

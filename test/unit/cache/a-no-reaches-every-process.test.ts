@@ -339,6 +339,20 @@ describe('what could not be stored or published', () => {
     await expectNone(other);
   });
 
+  it('is stored for long also where another answer is faster', async () => {
+    const { service, joinTwo, refund, expectNone, pass } = fleet();
+    const [one, other] = await joinTwo();
+    other.link.break('cut');
+    one.link.break('full');
+    await refund(one);
+    one.link.mend();
+    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await pass(HOUR);
+    other.link.mend();
+    service.says = 'outage';
+    await expectNone(other);
+  });
+
   it('hides the row from before it, whatever else is invalidated meanwhile', async () => {
     const { service, joinTwo, refund, expectNone } = fleet();
     const [one, other] = await joinTwo();

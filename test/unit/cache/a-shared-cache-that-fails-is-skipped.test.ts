@@ -5,7 +5,7 @@ import { rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, guess, KEY, purchase } from '../../support/wire.js';
-import { FAULTS, type Fault, fleet, MINUTE, moveTimeByHand, OTHER } from './support.js';
+import { FAULTS, type Fault, fleet, KINDS, MINUTE, moveTimeByHand, OTHER } from './support.js';
 
 // "A shared cache that fails, hangs or lies (corrupt bytes) is skipped within a short deadline." (contract, section 2)
 
@@ -34,6 +34,16 @@ function failing() {
     },
   };
 }
+
+it.each(KINDS)(
+  'a shared cache that is down: %s is answered by the service',
+  async (_kind, ask, answer) => {
+    const { fail, join, during } = failing();
+    for (const method of ['read', 'write', 'lock', 'publish', 'subscribe'] as const)
+      fail(method, rejects);
+    expect(await during(ask(join()))).toEqual(answer);
+  },
+);
 
 describe('a shared cache that hangs', () => {
   // What is not the `timeout` of the call, which is 10 s: an answer is stored before it is served.

@@ -3,7 +3,16 @@ import { describe, expect, it, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
-import { type Fault, fleet, HOUR, KINDS, moveTimeByHand, OTHER, SECOND } from './support.js';
+import {
+  aloneWithAnswer,
+  type Fault,
+  fleet,
+  HOUR,
+  KINDS,
+  moveTimeByHand,
+  OTHER,
+  SECOND,
+} from './support.js';
 
 // "`invalidate` settles when the shared cache knows; where it cannot be told it rejects with `store_unavailable`, has
 // forgotten the code here, and goes on telling. `invalidate()` of everything is one row and one message." (section 2)
@@ -150,6 +159,30 @@ describe.each(WHAT)('invalidate: %s', (_name, code) => {
       expect(service.asked()).toBe(2);
     }
   });
+
+  it('makes a lookup ask three times at most: it ends with service_unavailable if the third answer comes too late, too', async () => {
+    const { service, join } = fleet();
+    const one = join();
+    service.hold();
+    const [call] = await begun(one.validatePurchase(CODE));
+    const failure = expectError(call, 'service_unavailable', 'try again');
+    for (let n = 0; n < 3; n++) {
+      await one.invalidate(code);
+      await service.release(n);
+    }
+    await failure;
+    expect(service.asked()).toBe(3);
+  });
+});
+
+it('a negative answer invalidates nothing of another kind', async () => {
+  const { service, keyApi } = await aloneWithAnswer();
+  await keyApi.getAccount();
+  service.says = 'negative';
+  expect(await keyApi.listItems()).toEqual([]);
+  service.says = 'outage';
+  await keyApi.getAccount();
+  expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
 });
 
 describe('invalidate after a server with an earlier clock has taken over', () => {
@@ -253,6 +286,18 @@ it('invalidate of everything is about answers of every kind', async () => {
   for (const [, ask] of KINDS) await ask(two);
   // The list answers for its items.
   expect(service.asked('all')).toBe(before + KINDS.length - 1);
+});
+
+it('invalidate of everything leaves what was requested after it, also in a process that it could not reach', async () => {
+  const { service, joinTwo, during, expectSold, pass } = fleet();
+  const [one, other] = await joinTwo();
+  other.link.break('cut');
+  await one.invalidate();
+  await pass(SECOND);
+  await during(other.validatePurchase(CODE, { fresh: true }));
+  other.link.mend();
+  service.says = 'outage';
+  await expectSold(other);
 });
 
 it('invalidate of everything costs the others one read more, once after each connection', async () => {

@@ -24,6 +24,32 @@ describe('an answer of another process', () => {
     expect(lookups).toEqual([{ what, source: 'shared', outcome: 'positive' }]);
   });
 
+  it('is served also where it is a negative one that a message has told of', async () => {
+    const { service, join, joinAndAsk, refund } = fleet();
+    const [one, other] = [await joinAndAsk(), await joinAndAsk()];
+    await refund(one);
+    const asked = service.asked();
+    for (const each of [other, join()]) expect(await each.validatePurchase(CODE)).toBeNull();
+    expect(service.asked()).toBe(asked);
+  });
+
+  it('is not needed where this process has got one while the shared cache hangs: that is reported as cached', async () => {
+    const { service, join, pass } = fleet();
+    const one = join();
+    await one.getAccount();
+    service.hold();
+    const first = one.validatePurchase(CODE);
+    await settle();
+    const lookups = hear('lookup');
+    one.link.break('frozen');
+    const second = one.validatePurchase(CODE.toUpperCase());
+    await service.release();
+    await pass(SECOND);
+    expect(await Promise.all([first, second])).toEqual([purchase, purchase]);
+    expect(service.asked()).toBe(1);
+    expect(lookups.map((each) => Object(each).source).sort()).toEqual(['cache', 'service']);
+  });
+
   it('is served in place of an own one that was invalidated before it arrived, and reported as shared', async () => {
     const { service, join, pass } = fleet();
     const [one, two] = [join(), join()];
@@ -119,7 +145,7 @@ describe('what is shared', () => {
   it.each(KINDS.filter(([kind]) => kind !== 'purchase'))(
     '%s: is shared by ttl alone: a negative answer withdraws nothing in another process',
     async (_kind, ask, value) => {
-      const { service, shared, join } = fleet();
+      const { service, shared, clock, join } = fleet();
       const [one, two] = [join(), join()];
       for (const each of [one, two]) await ask(each);
       service.says = 'negative';
@@ -129,7 +155,7 @@ describe('what is shared', () => {
       expect(await ask(two)).toEqual(value);
       expect(service.asked('all')).toBe(before);
       for (const { expiresAt } of shared.rows.values()) {
-        expect(expiresAt - service.now).toBeLessThanOrEqual(5 * MINUTE);
+        expect(expiresAt - clock()).toBeLessThanOrEqual(5 * MINUTE);
       }
     },
   );

@@ -30,6 +30,57 @@ it('a negative answer without a known positive one is stored for invalidTtl, how
   expect(livesOf(given)).toEqual([(24 * HOUR) / SECOND]);
 });
 
+it.each([
+  ['ttl and staleWhileRevalidate', 60, 40, 30, 90],
+  ['staleIfError', 60, 40, 300, 300],
+  ['ttl', 60, 40, 0, 60],
+])(
+  'a tombstone is stored for as long as a positive answer can be served: until %s',
+  async (_until, ttl, stale, ifError, life) => {
+    const given = fleet();
+    const one = await given.joinAndAsk({
+      ttl: ttl * SECOND,
+      staleWhileRevalidate: stale * SECOND,
+      staleIfError: ifError * SECOND,
+    });
+    await given.refund(one);
+    expect(livesOf(given)).toEqual([life]);
+  },
+);
+
+it('a negative answer about what only another process had a positive one for is a tombstone too', async () => {
+  const given = fleet();
+  await given.joinAndAsk();
+  await given.refund(given.join());
+  expect(livesOf(given)).toEqual([(24 * HOUR) / SECOND]);
+});
+
+it.each([
+  ['a positive one', 'positive', 300],
+  ['a negative one', 'negative', 30],
+] as const)(
+  'an answer that opens no door is stored for its own ttl: %s',
+  async (_what, says, life) => {
+    const given = fleet();
+    given.service.says = says;
+    await given.join().listItems();
+    expect(livesOf(given)).toEqual([life]);
+  },
+);
+
+it('wrong codes cost no refund its place among those that are sent again after a failover', async () => {
+  const { shared, service, joinTwo, join, refund, reconnect, expectNone, pass } = fleet();
+  const [one] = await joinTwo();
+  const [older = []] = [...shared.rows];
+  await refund(one);
+  for (let n = 0; n < 250; n++) await one.validatePurchase(guess(n));
+  shared.rows.set(...(older as [string, never]));
+  reconnect();
+  await pass(MINUTE);
+  service.says = 'outage';
+  await expectNone(join());
+});
+
 it('more unsent ones than a process keeps become one invalidation of everything: the refund among them counts', async () => {
   const given = fleet();
   const { service, shared, joinTwo, join, refund, pass, expectNone } = given;

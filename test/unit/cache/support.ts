@@ -37,6 +37,8 @@ export function moveTimeByHand(): void {
     // Loads what the first call of a client would wait for.
     await new KeyApiService().client().getAccount();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    // A process that has run for a while, as most have.
+    vi.advanceTimersByTime(7 * HOUR);
   });
 }
 
