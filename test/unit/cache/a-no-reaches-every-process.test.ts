@@ -289,6 +289,24 @@ describe('what could not be stored or published', () => {
     await expectNone(other);
   });
 
+  it('counts as given when it is sent, also where only reading was possible before', async () => {
+    const { service, shared, joinTwo, refund, pass } = fleet();
+    const [one, other] = await joinTwo();
+    const refused = [vi.spyOn(one.link, 'write'), vi.spyOn(one.link, 'publish')];
+    for (const each of refused) each.mockRejectedValue(new Error('refused'));
+    await refund(one);
+    await pass(SECOND);
+    service.says = 'positive';
+    await other.validatePurchase(CODE, { fresh: true });
+    for (const each of refused) each.mockRestore();
+    await pass(5 * SECOND);
+    expect(shared.messages).toHaveLength(1);
+    const asked = service.asked();
+    // In doubt it is asked about once more.
+    expect(await other.validatePurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(asked + 1);
+  });
+
   it('counts also where an earlier one about the same code is being sent at that moment', async () => {
     const { service, shared, joinTwo, refund, expectNone, pass } = fleet();
     const [one, other] = await joinTwo();
