@@ -255,6 +255,19 @@ describe('a request that nobody is counted for, and that has failed,', () => {
     expect(await keyApi.listItems()).toHaveLength(2);
   });
 
+  it('is made again after invalidate of everything, and not after that of a code or a wrong one', async () => {
+    const { service, keyApi } = alone();
+    service.says = 'page';
+    await rejection(keyApi.listItems());
+    service.says = 'negative';
+    await keyApi.validatePurchase(OTHER);
+    await keyApi.invalidate(CODE);
+    service.says = 'positive';
+    await rejection(keyApi.listItems());
+    await keyApi.invalidate();
+    expect(await keyApi.listItems()).toHaveLength(2);
+  });
+
   it('is made again at once where it was not the service that failed, or where it was ended', async () => {
     const { service, keyApi } = alone();
     service.override = () => Object.assign(new Error('x'), { code: 'EMFILE' });
