@@ -98,10 +98,9 @@ export class Cache<T extends object> {
     return this.#answers.withinTtl(key);
   }
 
-  /** The same, asked for where it is not cached; `undefined`: there is none to be had. */
+  /** The cached answer or a new one, without an error; `undefined`: there is none to be had, or it is negative. */
   async upToDate(key: string, signal: AbortSignal): Promise<Kept<T> | undefined> {
-    const known = this.#answers.withinTtl(key);
-    if (known !== undefined || this.#answers.negative(key, key)) return known;
+    if (this.#answers.negative(key, key)) return undefined;
     try {
       const lookup = this.#joinable(key) ?? this.#start(key, key, this.#causeOf(false, {}));
       const answer = await lookup.join(signal);

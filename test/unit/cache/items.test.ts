@@ -102,13 +102,15 @@ describe('an item, where no list is cached,', () => {
     ['positive', 'had items that could not be read', [item, { ...item, id: 'seven' }]],
     ['positive', 'is empty', []],
     ['negative', 'is empty by a negative answer', []],
-  ])('is requested (%s) when the list %s', async (says, _which, items) => {
-    const { service, keyApi } = keyApiOn({ says, items });
-    await keyApi.listItems();
-    for (let n = 0; n < 2; n++) {
-      expect((await keyApi.getItem(7))?.id).toBe(says === 'positive' ? 7 : undefined);
+  ])('is requested (%s) when the list %s, and the list once', async (says, _which, items) => {
+    for (const isListed of [true, false]) {
+      const { service, keyApi } = keyApiOn({ says, items });
+      if (isListed) await keyApi.listItems();
+      for (const id of [7, 8, 7]) {
+        expect((await keyApi.getItem(id))?.id).toBe(says === 'positive' ? id : undefined);
+      }
+      expect(requests(service)).toEqual([1, 2]);
     }
-    expect(service.asked(ITEM)).toBe(1);
   });
 
   // What the service said of the item itself, and of the list: the later request counts.
