@@ -131,8 +131,8 @@ export class Lookup<T extends object> {
     const lock = await tier.lock(this.subject);
     const isTimeLeft = performance.now() - this.#begunAt < tier.longestWait;
     // The process that had the lock can have shared its answer in between.
-    if (lock) this.#release = lock;
-    else if (lock === false && isTimeLeft && !this.signal.aborted) await wait(POLL);
+    if (typeof lock === 'function') this.#release = lock;
+    else if (lock === 'taken' && isTimeLeft && !this.signal.aborted) await wait(POLL);
     else return false;
     return true;
   }

@@ -97,6 +97,12 @@ interface Row {
   readonly content: SealedContent | undefined;
 }
 
+/**
+ * What came of storing or sending. `late`: one of the same or a later order is there. `failed`: it could not be stored, or
+ * not be published.
+ */
+type Outcome = 'done' | 'late' | 'failed';
+
 /** A tombstone that is to be sent. */
 interface Unsent {
   /** The order under which it was stored or published. Absent: it was neither. */
@@ -174,18 +180,18 @@ export class SharedTier {
 
   /**
    * Takes the lock of a subject, with which one process at a time asks the service. Resolves to the function that releases
-   * it, to `false` where another process has it, and to `undefined` where it cannot be taken.
+   * it, to `taken` where another process has it, and to `undefined` where the shared cache fails.
    */
-  async lock(subject: string): Promise<(() => void) | false | undefined> {
+  async lock(subject: string): Promise<(() => void) | 'taken' | undefined> {
     const name = `${this.#seal?.name(subject)}.lock`;
     const take = async (store: SharedCache) => {
       const release = await store.lock(name, this.longestWait);
-      return release === undefined ? false : release;
+      return release === undefined ? 'taken' : release;
     };
-    const lock = await this.#store.call(take, (late) => (late ? late() : undefined));
+    const lock = await this.#store.call(take, (late) => late !== 'taken' && late());
     if (typeof lock === 'function')
       return () => void withTimeout(this.#deadline, lock).catch(() => {});
-    return lock === false ? false : undefined;
+    return lock === 'taken' ? lock : undefined;
   }
 
   /** Reads the row about a subject. `undefined`: the shared cache cannot be asked. */
@@ -243,20 +249,20 @@ export class SharedTier {
       return false;
     }
     const row = { ...content, at: found.now };
-    if (!isNegative) return (await this.#write(subject, order, row, this.#life)) === false;
+    if (!isNegative) return (await this.#write(subject, order, row, this.#life)) === 'late';
     const unsent: Unsent = {};
-    const isSent = await this.#send(subject, order, row, unsent);
-    if (content.isTombstone && isSent === undefined) this.#sendLater(subject, unsent);
-    return isSent === false;
+    const outcome = await this.#send(subject, order, row, unsent);
+    if (content.isTombstone && outcome === 'failed') this.#sendLater(subject, unsent);
+    return outcome === 'late';
   }
 
-  /** Stores a row. `false`: one of the same or a later order is there; `undefined`: it could not be stored. */
+  /** Stores a row. */
   async #write(
     subject: string,
     order: number,
     content: SealedContent,
     life: number,
-  ): Promise<boolean | undefined> {
+  ): Promise<Outcome> {
     const seal = this.#seal as Seal;
     const name = seal.name(subject);
     const isWritten = await this.#store.call(async (store) => {
@@ -266,27 +272,25 @@ export class SharedTier {
       const sealed = seal.seal(`${name} ${order}`, text);
       return store.write(name, sealed, Math.max(1, life), order);
     });
-    return typeof isWritten === 'boolean' ? isWritten : undefined;
+    if (typeof isWritten !== 'boolean') return 'failed';
+    return isWritten ? 'done' : 'late';
   }
 
-  /**
-   * Stores a negative answer, and publishes it. `unsent` gets the order, once either has succeeded. `false`: a later order is
-   * there, or the same one of another process; `undefined`: it could not be stored or not be published.
-   */
+  /** Stores a negative answer, and publishes it. `unsent` gets the order, once either has succeeded. */
   async #send(
     subject: string,
     order: number,
     content: SealedContent,
     unsent: Unsent,
-  ): Promise<boolean | undefined> {
+  ): Promise<Outcome> {
     const seal = this.#seal as Seal;
     const life = content.isTombstone ? this.#life : this.options.limits.invalidTtl;
-    const isWritten = await this.#write(subject, order, content, life);
-    if (isWritten === false) {
+    const stored = await this.#write(subject, order, content, life);
+    if (stored === 'late') {
       // It is still there, or a later answer has replaced it.
-      if (this.#stored.peek(subject) === order) return true;
+      if (this.#stored.peek(subject) === order) return 'done';
       // Nobody knows of this order yet: the caller adopts that later answer, or takes a later order.
-      if (unsent.order === undefined) return false;
+      if (unsent.order === undefined) return 'late';
     }
     // Also where the row was refused: a Redis that is full or read-only still takes messages.
     const message: Message = { subject, order };
@@ -295,34 +299,36 @@ export class SharedTier {
       await store.publish(sealed);
       return true;
     });
-    if (isWritten !== undefined || isPublished) {
+    if (stored !== 'failed' || isPublished) {
       unsent.order = this.options.orders.invalidate(subject, order);
     }
-    if (isWritten === undefined || isPublished !== true) return undefined;
+    if (stored === 'failed' || !isPublished) return 'failed';
     if (content.isTombstone) this.#stored.set(subject, order);
-    return true;
+    return 'done';
   }
 
   /**
    * Sends what invalidates a subject. Unless it has an order, it takes one now that the row was read, later than whatever
-   * can have been requested before. `false`: it has to be sent again; `undefined`: the shared cache cannot be read.
+   * can have been requested before.
    */
-  async #sendTombstone(subject: string, unsent: Unsent): Promise<boolean | undefined> {
+  async #sendTombstone(subject: string, unsent: Unsent): Promise<Outcome | 'unreadable'> {
     const { orders } = this.options;
     // No positive answer from before it can be served.
-    if (unsent.order !== undefined && orders.next() - unsent.order > this.#life * 1000) return true;
+    if (unsent.order !== undefined && orders.next() - unsent.order > this.#life * 1000) {
+      return 'done';
+    }
     const seal = await this.#currentSeal();
     const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
-    if (row === undefined) return undefined;
+    if (row === undefined) return 'unreadable';
     const content = { at: row.now, isTombstone: true, spelling: '', value: null };
-    return (await this.#send(subject, unsent.order ?? orders.next(), content, unsent)) ?? false;
+    return this.#send(subject, unsent.order ?? orders.next(), content, unsent);
   }
 
   /** Invalidates a subject, or {@link ALL}, in every process, also in one that starts later. Rejects as `KeyApi.invalidate` does. */
   async invalidate(subject: string): Promise<void> {
     this.options.orders.invalidate(subject);
     const unsent: Unsent = {};
-    if (await this.#sendTombstone(subject, unsent)) return;
+    if ((await this.#sendTombstone(subject, unsent)) === 'done') return;
     this.#sendLater(subject, unsent);
     const why = this.#isClosed
       ? 'this client was closed; the invalidation holds in it alone, and is not sent'
@@ -458,10 +464,11 @@ export class SharedTier {
 
   async #sendWaiting(): Promise<void> {
     for (const [subject, unsent] of [...this.#waiting]) {
-      const isSent = await this.#sendTombstone(subject, unsent);
-      if (isSent === undefined) break;
+      const outcome = await this.#sendTombstone(subject, unsent);
+      if (outcome === 'unreadable') break;
       // Unless it waits again meanwhile.
-      if (isSent && this.#waiting.get(subject) === unsent) this.#waiting.delete(subject);
+      if (outcome === 'done' && this.#waiting.get(subject) === unsent)
+        this.#waiting.delete(subject);
     }
     if (this.#waiting.size > 0) this.#retry();
   }
