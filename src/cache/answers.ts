@@ -106,12 +106,14 @@ export class Answers<T extends object> {
     const isLater = known !== undefined && known.order >= order;
     if (value === null && isLater) return undefined;
     const at = this.parts.clock() - age;
-    const adopted = { at, order, spelling: answer.spelling, validIn: epoch };
+    const asked = answer.spelling;
     if (value === null) {
-      this.keep(key, { ...adopted, value });
+      this.keep(key, { value, at, order, spelling: asked, validIn: epoch });
       return this.negative(spelling, key);
     }
-    const positive = isLater ? known : { ...adopted, value: this.parts.freeze(value as T) };
+    const positive = isLater
+      ? known
+      : { value: this.parts.freeze(value as T), at, order, spelling: asked, validIn: epoch };
     positive.validIn = epoch;
     this.keep(key, positive);
     return this.isStale(positive) ? undefined : positive;

@@ -204,10 +204,10 @@ export class Cache<T extends object> {
   }
 
   /** Remembers whether a lookup that nobody was counted for has failed. */
-  #remember({ isAsked, signal }: Lookup<T>, error: unknown): void {
-    if (!this.parts.isUncounted || !isAsked) return;
+  #remember(lookup: Lookup<T>, error: unknown): void {
+    if (!this.parts.isUncounted || !lookup.isAsked) return;
     if (error === undefined) this.#failure = undefined;
-    else if (!signal.aborted && !isOwnLack(error)) {
+    else if (!lookup.signal.aborted && !isOwnLack(error)) {
       this.#failure = { error, at: this.parts.clock() };
     }
   }

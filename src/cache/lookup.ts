@@ -73,7 +73,7 @@ export class Lookup<T extends object> {
     this.#inFlight = new InFlight(() => this.#run(), onEnd);
   }
 
-  /** Ends it: its last caller has left. */
+  /** Ends it: its last caller has left. Made when it is first asked for: an answer of the shared cache needs none. */
   get signal(): AbortSignal {
     return this.#inFlight.signal;
   }
