@@ -3,9 +3,10 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ACCOUNT, ITEM, ITEMS, settle } from '../../support/key-api-service.js';
-import { page } from '../../support/service-in-memory.js';
+import { json, page } from '../../support/service-in-memory.js';
+import { VALIDATION } from '../../support/shop.js';
 import { hearWarnings } from '../../support/warnings.js';
-import { KEY } from '../../support/wire.js';
+import { KEY, refusal } from '../../support/wire.js';
 import { endOf, MINUTE, shopWith } from './support.js';
 
 // "A question to the service that a `client` causes is reserved right before it is asked, and given back, into its own
@@ -266,6 +267,21 @@ describe('a client that has had its answer', () => {
     const { ask } = shopWith();
     for (let n = 0; n < 30; n++) expect(await ask('valid', 'classroom')).toBe('valid');
   });
+});
+
+it('a refresh of a code counts for nobody, also where its answer is no', async () => {
+  const { ask, asked, service } = shopWith({ guessLimit: { limit: 1 } });
+  expect(await ask('valid-1')).toBe('valid');
+  service.now += 6 * MINUTE;
+  const { override } = service;
+  const no = json(refusal('Invalid purchase code'), 404);
+  service.override = ({ path }) => (path === VALIDATION ? no : undefined);
+  expect(await ask('valid-1')).toBe('valid');
+  await settle();
+  expect(await ask('valid-1')).toBe('invalid');
+  expect(asked()).toBe(2);
+  service.override = override;
+  expect([await ask('wrong'), await ask('wrong')]).toEqual(['invalid', 'too_many_attempts']);
 });
 
 describe('an item', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ITEM, ITEMS, type KeyApiService, settle } from '../../support/key-api-service.js';
-import { json, text } from '../../support/service-in-memory.js';
+import { json, page, text } from '../../support/service-in-memory.js';
 import { CODE, item, KEY, purchase, success } from '../../support/wire.js';
 import { fleet, HOUR, KINDS, MINUTE, moveTimeByHand, OTHER, OTHER_KEY, SECOND } from './support.js';
 
@@ -22,6 +22,19 @@ describe('an answer of another process', () => {
     expect(await ask(join())).toEqual(found);
     expect(service.asked('all')).toBe(1);
     expect(lookups).toEqual([{ what, source: 'shared', outcome: 'positive' }]);
+  });
+
+  it('is served also while the service asks this one to leave it alone', async () => {
+    const { service, join, joinAndAsk } = fleet();
+    await joinAndAsk();
+    const two = join();
+    service.override = () => page(503, { 'retry-after': '60' });
+    for (const code of [OTHER, OTHER, CODE]) {
+      const found = two.validatePurchase(code);
+      if (code === CODE) expect(await found).toEqual(purchase);
+      else expect((await rejection(found)).retryAfter).toBe(60);
+    }
+    expect(service.asked()).toBe(2);
   });
 
   it('is served also where it is a negative one that a message has told of', async () => {
