@@ -129,8 +129,8 @@ export function describeTokenStore(
       const [renewed, late] = [someUser(), token(2 * HOUR)];
       await store.set(renewed, token(lifetime));
       await store.set(renewed, late);
-      await store.set(user, token(lifetime));
-      await letExpire(setup, 'a token', async () => (await store.get(user)) === undefined);
+      const begin = () => store.set(user, token(lifetime));
+      await letExpire(setup, 'a token', begin, async () => (await store.get(user)) === undefined);
       await expectToken(renewed, late, 'one in place of a token that expired');
     });
 
@@ -168,9 +168,10 @@ export function describeTokenStore(
       const { setup, user, expectClaim } = tools;
       const long = randomUUID();
       await expectClaim(long, 2 * HOUR, true, 'the first claim must give true');
-      await expectClaim(user, lifetimeIn(setup), true, 'the first claim must give true');
+      const begin = () =>
+        expectClaim(user, lifetimeIn(setup), true, 'the first claim must give true');
       // With another ttl: a refused claim must not prolong the granted one.
-      await letExpire(setup, 'a claim', () => store.claim(user, 2 * HOUR));
+      await letExpire(setup, 'a claim', begin, () => store.claim(user, 2 * HOUR));
       await expectClaim(user, HOUR, false, 'a name claimed anew is taken');
       await expectClaim(long, HOUR, false, 'a claim within a longer ttl must give false');
     });

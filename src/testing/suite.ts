@@ -98,17 +98,20 @@ export async function pass({ advance }: SuiteSetup, milliseconds: number): Promi
 }
 
 /**
- * Lets a lifetime pass that has just begun, and fails unless `isOver` becomes true when it ends. Without
- * `advance` it polls, and returns as soon as `isOver`.
+ * Lets a lifetime begin and pass, and fails unless `isOver` becomes true when it ends. Without `advance` it polls, and
+ * returns as soon as `isOver`.
  */
 export async function letExpire(
   { advance, clock = Date.now }: SuiteSetup,
   what: string,
+  begin: () => Promise<unknown>,
   isOver: () => Promise<boolean>,
 ): Promise<void> {
   const [early, late] = [`${what} ended before its time`, `${what} did not end after its time`];
+  // On a busy machine, a part of the lifetime is over when `begin` returns.
+  const begun = clock();
+  await begin();
   if (advance === undefined) {
-    const begun = clock();
     // Together less than five seconds, after which jest ends a test.
     const deadline = performance.now() + SHORT + 2000;
     while (!(await isOver())) {

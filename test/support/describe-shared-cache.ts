@@ -79,8 +79,9 @@ export function describeSharedCache(
       const renewed = randomUUID();
       await cache.write(renewed, 'old', lifetimeIn(setup), 7);
       await cache.write(renewed, 'new', 2 * HOUR, 8);
-      await cache.write(key, 'value', lifetimeIn(setup), 7);
-      await letExpire(setup, 'a row', async () => (await cache.read(key)).value === undefined);
+      const begin = () => cache.write(key, 'value', lifetimeIn(setup), 7);
+      const isOver = async () => (await cache.read(key)).value === undefined;
+      await letExpire(setup, 'a row', begin, isOver);
       await assertRow(cache, key, undefined, 0);
       assert.equal(await cache.write(key, 'earlier', HOUR, 6), true, 'write over an expired row');
       await assertRow(cache, renewed, 'new', 8);
@@ -118,14 +119,17 @@ export function describeSharedCache(
     });
 
     add('releases a lock after its ttl', async (cache, peer, key, setup) => {
-      const late = await requireLock(cache, key, 'the first', lifetimeIn(setup));
+      let late: Awaited<ReturnType<typeof cache.lock>>;
+      const begin = async () => {
+        late = await requireLock(cache, key, 'the first', lifetimeIn(setup));
+      };
       let second: Awaited<ReturnType<typeof cache.lock>>;
-      await letExpire(setup, 'a lock', async () => {
+      await letExpire(setup, 'a lock', begin, async () => {
         second = await peer.lock(key, HOUR);
         return second !== undefined;
       });
       // The release of a slow holder must not release the next holder's lock.
-      await late();
+      await late?.();
       assert.equal(await cache.lock(key, HOUR), undefined, 'a late release must release nothing');
       await second?.();
       await (await requireLock(cache, key, 'one after the second released it'))();
