@@ -145,7 +145,8 @@ export class Lookup<T extends object> {
       this.answers.positive(this.key) !== undefined || this.#found?.hadPositive === true;
     const order = orders.next();
     let sent = order;
-    const asked = { at: clock(), spelling, validIn: this.#sharedTier?.epoch ?? 0 };
+    const at = clock();
+    const validIn = this.#sharedTier?.epoch ?? 0;
     this.#source = 'service';
     this.order = order;
     const onSend = (): void => {
@@ -155,10 +156,11 @@ export class Lookup<T extends object> {
     const elapsed = performance.now() - this.#begunAt;
     const options = { signal, hadPositive: this.#hadPositive, elapsed, onSend, ...this.cause };
     const value = await this.ask(spelling, options);
-    if (value !== null) return { ...asked, value: freeze(value), order };
+    // Spelled out, because V8 keeps a copy of another object in more memory.
+    if (value !== null) return { value: freeze(value), at, order, spelling, validIn };
     // In doubt the negative answer is the later one. So it is ordered by the last of several attempts, and by the latest
     // time that the shared cache's clock can have had then.
-    return { ...asked, value, order: sent + (this.#found?.lag ?? 0) };
+    return { value, at, order: sent + (this.#found?.lag ?? 0), spelling, validIn };
   }
 
   /** Keeps and shares the service's answer. @returns what is served. `undefined`: it was invalidated before it arrived. */
