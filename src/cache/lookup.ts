@@ -166,11 +166,10 @@ export class Lookup<T extends object> {
   /** Keeps and shares the service's answer. @returns what is served. `undefined`: it was invalidated before it arrived. */
   async #settle(answer: Kept<T> | Kept<null>): Promise<Answer<T> | undefined> {
     const { answers, key, subject } = this;
-    // Another lookup has asked later, and its answer counts. Where a message that invalidates it can have been missed, the
-    // shared tier knows.
+    // Another lookup has asked later, and its answer counts, unless a message that invalidates it can have been missed.
     const later = answers.positive(key);
     if (later !== undefined && later.order > answer.order) {
-      return answers.mustAsk(later) ? this.#known() : later;
+      return answers.mustAsk(later) ? undefined : later;
     }
     if (answers.parts.orders.isInvalid(subject, answer.order)) {
       // Whoever has asked gets a negative answer, and whoever comes next asks again.
@@ -202,7 +201,7 @@ export class Lookup<T extends object> {
       const known = now && answers.adopt(this.spelling, key, now);
       if (value === null) return known ?? answer;
       // A later answer is cached by now. Only the missed messages would tell whether this one was invalidated in between.
-      if (hasMissed && answers.positive(key) !== answer) return known;
+      if (hasMissed && answers.positive(key) !== answer) return undefined;
     }
     const isInvalid = value !== null && answers.parts.orders.isInvalid(subject, order);
     return isInvalid ? undefined : answer;
