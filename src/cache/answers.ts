@@ -73,13 +73,10 @@ export class Answers<T extends object> {
     return this.ageOf(negative) < this.parts.limits.invalidTtl ? negative : undefined;
   }
 
-  /** A positive answer that is younger than `ttl`, and can be served. */
-  withinTtl(key: string): Kept<T> | undefined {
-    const positive = this.positive(key);
-    return positive && !this.isStale(positive) && !this.mustAsk(positive) ? positive : undefined;
-  }
-
-  /** The same where the shared tier cannot be read: valid as far as this process can know. */
+  /**
+   * A positive answer that is younger than `ttl`, where the shared tier cannot be read: valid as far as this process can
+   * know.
+   */
   withoutSharedTier(key: string): Kept<T> | undefined {
     const positive = this.positive(key);
     return positive && !this.isStale(positive) && !this.#isOutdated(positive)

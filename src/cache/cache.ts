@@ -93,9 +93,9 @@ export class Cache<T extends object> {
     return positive;
   }
 
-  /** A positive answer that is younger than `ttl`. */
-  withinTtl(key: string): Kept<T> | undefined {
-    return this.#answers.withinTtl(key);
+  /** Whether a positive answer is past its `ttl`. */
+  isStale(positive: Answer<T>): boolean {
+    return this.#answers.isStale(positive);
   }
 
   /** The cached answer or a new one, without an error; `undefined`: there is none to be had, or it is negative. */
@@ -130,7 +130,7 @@ export class Cache<T extends object> {
   /** Reports that a cached answer is served. @param isFailed whether the service was asked, and could not answer. */
   served<A extends Answer<T>>(answer: A, isFailed = false): A {
     if (lookupChannel.hasSubscribers) {
-      const isStale = answer.value !== null && this.#answers.isStale(answer);
+      const isStale = answer.value !== null && this.isStale(answer);
       this.#answers.report(isFailed ? 'stale-if-error' : isStale ? 'stale' : 'cache', answer);
     }
     return answer;

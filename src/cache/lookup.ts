@@ -166,10 +166,11 @@ export class Lookup<T extends object> {
   /** Keeps and shares the service's answer. @returns what is served. `undefined`: it was invalidated before it arrived. */
   async #settle(answer: Kept<T> | Kept<null>): Promise<Answer<T> | undefined> {
     const { answers, key, subject } = this;
-    // Another lookup has asked later, and its answer counts, unless a message that invalidates it can have been missed.
+    // Another lookup has asked later, and its answer counts. Where a message that invalidates it can have been missed, the
+    // shared tier knows.
     const later = answers.positive(key);
     if (later !== undefined && later.order > answer.order) {
-      return answers.mustAsk(later) ? undefined : later;
+      return notEarlier(answer, answers.mustAsk(later) ? await this.#known() : later);
     }
     if (answers.parts.orders.isInvalid(subject, answer.order)) {
       // Whoever has asked gets a negative answer, and whoever comes next asks again.
@@ -201,9 +202,16 @@ export class Lookup<T extends object> {
       const known = now && answers.adopt(this.spelling, key, now);
       if (value === null) return known ?? answer;
       // A later answer is cached by now. Only the missed messages would tell whether this one was invalidated in between.
-      if (hasMissed && answers.positive(key) !== answer) return undefined;
+      if (hasMissed && answers.positive(key) !== answer) return notEarlier(answer, known);
     }
     const isInvalid = value !== null && answers.parts.orders.isInvalid(subject, order);
     return isInvalid ? undefined : answer;
   }
 }
+
+/**
+ * What is served in place of an answer, if it was not requested earlier. The order alone does not tell, where the answer was
+ * requested before the shared cache's time was known.
+ */
+const notEarlier = <T>(answer: Answer<T>, known: Answer<T> | undefined): Answer<T> | undefined =>
+  known && known.at >= answer.at ? known : undefined;

@@ -450,7 +450,7 @@ export class KeyApi {
     const list = items?.current(NO_PARAMETER);
     if (!items || !list || list.value === null) return undefined;
     const value = this.#inList(id, list as Kept<ItemList>);
-    const isKnown = value !== undefined && (value !== null || items.withinTtl(NO_PARAMETER));
+    const isKnown = value !== undefined && (value !== null || !items.isStale(list));
     return isKnown ? { value, at: list.at } : undefined;
   }
 

@@ -72,13 +72,13 @@ describe('a process that has missed messages', () => {
     expect(await during(slow)).toBeNull();
   });
 
-  it('asks again where a later answer hides whether its own was invalidated', async () => {
-    const { service, joinTwo, during } = fleet();
+  it('serves the later answer where that hides whether its own was invalidated', async () => {
+    const { service, joinTwo, during, pass } = fleet();
     const [one, two] = await joinTwo();
     one.link.break('cut');
     service.hold();
     const asked = one.validatePurchase(CODE, { fresh: true });
-    await settle();
+    await pass(1);
     await two.invalidate(CODE);
     service.item = { ...item, version: 'later' };
     const later = two.validatePurchase(CODE);
@@ -88,7 +88,22 @@ describe('a process that has missed messages', () => {
     expect(await later).toMatchObject({ item: { version: 'later' } });
     await service.release();
     expect(await during(asked)).toMatchObject({ item: { version: 'later' } });
-    expect(service.asked()).toBe(4);
+    expect(service.asked()).toBe(3);
+  });
+
+  it('asks the service once for each caller that passes fresh, also where later ones are answered first', async () => {
+    const { service, joinAndAsk, during } = fleet();
+    const one = await joinAndAsk();
+    one.link.break('without messages');
+    service.hold();
+    const calls = [];
+    for (let n = 0; n < 5; n++) {
+      calls.push(one.validatePurchase(n % 2 ? CODE : CODE.toUpperCase(), { fresh: true }));
+      await settle();
+    }
+    for (const n of [4, 3, 2, 1, 0]) await service.release(n);
+    expect(service.asked()).toBe(6);
+    expect(await during(Promise.all(calls))).not.toContain(null);
   });
 
   it('has missed one when it cannot be opened', async () => {
@@ -210,4 +225,47 @@ it('after a failover to a clock that is behind, a caller that passes fresh still
   await service.release();
   const versions = (await Promise.all(calls)).map((found) => found?.item.version);
   expect(versions).toEqual(['0', '1']);
+});
+
+describe('an answer that was requested before the shared cache could be read', () => {
+  /** A process that starts cut off and asks at once, after another has got an answer. The connection comes before its answer. */
+  async function askedTooSoon(says: 'positive' | 'negative') {
+    const { service, joinAndAsk, join, pass, during, ...rest } = fleet();
+    const other = await joinAndAsk();
+    await pass(SECOND);
+    const late = join();
+    late.link.break('cut');
+    service.hold();
+    service.says = says;
+    service.item = { ...item, version: 'later' };
+    const asked = late.validatePurchase(CODE, { fresh: true });
+    await pass(200);
+    late.link.mend();
+    await pass(SECOND);
+    return { service, late, other, asked, during, pass, ...rest };
+  }
+
+  it('is what a caller that passes fresh gets, and not an earlier one of another process', async () => {
+    const { service, asked, during } = await askedTooSoon('positive');
+    await service.release();
+    expect((await during(asked))?.item.version).toBe('later');
+  });
+
+  it('is so too where another lookup has found that earlier one meanwhile', async () => {
+    const { service, late, asked, during } = await askedTooSoon('positive');
+    expect(await during(late.validatePurchase(CODE.toUpperCase()))).toEqual(purchase);
+    await service.release();
+    expect((await during(asked))?.item.version).toBe('later');
+  });
+
+  it('is not lost, if it is negative, where another lookup has found that earlier one meanwhile', async () => {
+    const { service, late, other, asked, during, pass, expectNone } =
+      await askedTooSoon('negative');
+    expect(await during(late.validatePurchase(CODE.toUpperCase()))).toEqual(purchase);
+    await service.release();
+    expect(await during(asked)).toBeNull();
+    // Until the others are told.
+    await pass(3 * SECOND);
+    await expectNone(late, other);
+  });
 });
