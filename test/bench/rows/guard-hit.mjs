@@ -14,7 +14,6 @@ the file out of shared caches, as marketgate does; keyv sets none. In one proces
   variants: {
     'bare Express': { guard: 'bare' },
     [BY_HAND]: { guard: 'hand-written-private' },
-    'the same, behind one await': { guard: 'hand-written-async' },
     marketgate: { guard: 'marketgate' },
     keyv: { guard: 'keyv' },
   },
@@ -34,7 +33,6 @@ the file out of shared caches, as marketgate does; keyv sets none. In one proces
     return measurePairs('subjects/guard-server.mjs', all, { load, headers });
   },
   metrics: [CPU, ADDED],
-  why: '"Behind one await" has what any guard needs that can ask a service.',
   goals: [
     {
       metric: CPU,
