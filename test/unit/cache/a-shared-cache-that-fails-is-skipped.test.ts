@@ -242,3 +242,21 @@ it('an api_key that comes after close() subscribes to nothing', async () => {
   expect((await found).code).toBe('service_unavailable');
   expect([shared.calls, shared.listeners]).toEqual([[], 0]);
 });
+
+it('a shared cache that is left alone does not make a lookup ask the app for its api_key once more', async () => {
+  const { service, join, during } = fleet();
+  const apiKey = vi.fn(() => KEY);
+  const one = join({}, { apiKey });
+  one.link.break('cut');
+  for (let n = 0; n < 3; n++) await during(one.validatePurchase(guess(n)));
+  apiKey.mockClear();
+  await during(one.validatePurchase(CODE));
+  // To read the shared cache, and for the request.
+  expect(apiKey).toHaveBeenCalledTimes(2);
+  service.says = 'outage';
+  for (let n = 3; n < 9; n++) await during(rejection(one.validatePurchase(guess(n))));
+  expect(await one.isDown()).toBe(true);
+  apiKey.mockClear();
+  await rejection(one.validatePurchase(guess(9)));
+  expect(apiKey).not.toHaveBeenCalled();
+});
