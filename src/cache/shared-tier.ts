@@ -51,7 +51,7 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
  */
 
 /** The limit of one call to a shared cache, in milliseconds. */
-const MAX_CALL = 100;
+export const MAX_CALL = 100;
 /** The longest answer that is shared, in characters: a longer one would hold up the other calls. */
 const MAX_LENGTH = 512 * 1024;
 /** Tombstones that wait at most. More are replaced by an invalidation of everything. */

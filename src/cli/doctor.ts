@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { MAX_CALL } from '../cache/shared-tier.js';
 import { KeyApi } from '../clients/key-api.js';
 import { accountDetails } from '../clients/key-endpoints.js';
 import { GET_USER_INFO, LoginApi } from '../clients/login-api.js';
@@ -176,7 +177,14 @@ function checkHead(host: string, head: Pick<WireResponse, 'header'>, isProductio
 /** The package redis, which apps with another client lack. */
 const loadRedis = () => import('redis').catch(() => undefined);
 
-/** Redis answers, and does what the stores ask of it. */
+/** Milliseconds that Redis takes to answer. */
+async function timeOf(client: { ping(): Promise<unknown> }): Promise<number> {
+  const begun = performance.now();
+  await client.ping();
+  return performance.now() - begun;
+}
+
+/** Redis answers soon enough, and does what the stores ask of it. */
 async function checkRedis(url: string, timeout: number): Promise<string> {
   const host = URL.canParse(url) && new URL(url).host;
   if (!host || !/^rediss?:/.test(url)) {
@@ -194,13 +202,21 @@ async function checkRedis(url: string, timeout: number): Promise<string> {
       return client;
     };
     const [client, subscriber] = [await open(), await open()];
-    await client.ping();
+    // The first can be slow by chance.
+    const times = [await timeOf(client), await timeOf(client), await timeOf(client)];
     const refused = await tryRedis(client, subscriber);
     // A user can be limited to the prefix that the app gives its stores.
     const tried = `tried with names that begin with ${TRIED}`;
-    if (refused.length === 0) return `${host} answers; one script and one channel work, ${tried}`;
-    const problem = `it refuses ${refused.join(', ')}, ${tried}`;
-    throw new CommandError(`${host}: ${problem}; give its user what the guide on Redis lists`);
+    if (refused.length > 0) {
+      const problem = `it refuses ${refused.join(', ')}, ${tried}`;
+      throw new CommandError(`${host}: ${problem}; give its user what the guide on Redis lists`);
+    }
+    const fastest = Math.round(Math.min(...times));
+    if (fastest > MAX_CALL) {
+      const problem = `from here it takes ${fastest} ms to answer a PING, and the cache goes on without it after ${MAX_CALL} ms`;
+      throw new CommandError(`${host}: ${problem}; choose a Redis near the app`);
+    }
+    return `${host} answers; one script and one channel work, ${tried}`;
   } catch (error) {
     if (error instanceof CommandError) throw error;
     // The message of Redis begins with a code; the rest can contain the password.

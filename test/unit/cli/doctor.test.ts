@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { https, listen, portOf, refusing } from '../../support/listen.js';
 import { cli, diagnose, service } from './support.js';
@@ -129,14 +130,23 @@ describe('marketgate doctor', () => {
   });
 });
 
+/** What Redis replies to some commands. */
+const REPLIES: Record<string, string> = {
+  EVAL: '*0\r\n',
+  PUBLISH: ':0\r\n',
+  SUBSCRIBE: '*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n',
+};
+
 describe('doctor asks Redis', () => {
   /** Something that answers each command: the lines of RESP, or none. */
-  const serving = (answerTo: (command: string) => string): Promise<number> =>
+  const serving = (answerTo: (command: string) => string | Promise<string>): Promise<number> =>
     portOf(
       createServer((socket) => {
+        let last = Promise.resolve();
         socket.on('data', (chunk) => {
-          for (const command of String(chunk).split(/(?=\*\d+\r\n)/))
-            socket.write(answerTo(command));
+          for (const command of String(chunk).split(/(?=\*\d+\r\n)/)) {
+            last = last.then(async () => void socket.write(await answerTo(command)));
+          }
         });
       }),
     );
@@ -160,6 +170,17 @@ describe('doctor asks Redis', () => {
     const { found, said, out } = await diagnose({ REDIS_URL: url }, '--timeout', '200ms');
     expect([found.redis, said.redis]).toEqual(['wrong', expect.stringContaining(sentence)]);
     expect(out).not.toMatch(/hunter|ada/);
+  });
+
+  it('one that answers too late for the cache is wrong', async () => {
+    const port = await serving(async (command) => {
+      if (/PING/.test(command)) await delay(120);
+      const [, name = ''] = /(EVAL|SUBSCRIBE|PUBLISH)\r\n/.exec(command) ?? [];
+      return REPLIES[name] ?? '+OK\r\n';
+    });
+    const { found, said } = await diagnose({ REDIS_URL: `redis://127.0.0.1:${port}` });
+    expect(found.redis).toBe('wrong');
+    expect(said.redis).toMatch(/: from here it takes \d{3,} ms to answer a PING, .* 100 ms;/);
   });
 
   it.each(['http://localhost', 'redis:', 'redis://:p%ss@127.0.0.1:1'])(
