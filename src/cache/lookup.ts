@@ -154,7 +154,10 @@ export class Lookup<T extends object> {
       sent = orders.next();
     };
     const elapsed = performance.now() - this.#begunAt;
-    const options = { signal, hadPositive: this.#hadPositive, elapsed, onSend, ...this.cause };
+    // Nobody is counted for what the lookup asks again by itself.
+    const client = this.isAsked ? undefined : this.cause.client;
+    const hadPositive = this.#hadPositive;
+    const options = { ...this.cause, client, signal, hadPositive, elapsed, onSend };
     const value = await this.ask(spelling, options);
     // Spelled out, because V8 keeps a copy of another object in more memory.
     if (value !== null) return { value: freeze(value), at, order, spelling, validIn };

@@ -122,6 +122,19 @@ describe('an attempt has not failed', () => {
     ]);
   });
 
+  it('with a valid code whose answer is invalidated before it arrives, and is asked for again', async () => {
+    const { ask, asked, keyApi, service } = shopWith({ guessLimit: { limit: 2 } });
+    await ask('valid');
+    service.hold();
+    const office = [1, 2].map(() => ask('valid'));
+    await settle();
+    await keyApi.invalidate();
+    await service.release();
+    expect(await Promise.all(office)).toEqual(['valid', 'valid']);
+    expect(asked()).toBe(5);
+    expect([await ask('wrong'), await ask('wrong')]).toEqual(['invalid', 'invalid']);
+  });
+
   it('in an outage, and is allowed as soon as that has ended', async () => {
     const { ask, setUp, service } = shopWith({ guessLimit: { limit: 2 } });
     await ask('valid');
