@@ -25,7 +25,7 @@ export interface Cause {
 export interface RequestOptions extends Cause {
   /** Ends the request: its last caller has left, or the client was closed. */
   readonly signal: AbortSignal;
-  /** Whether a positive answer is known, which a negative one would invalidate. */
+  /** Whether a positive answer is known, or can be, which a negative one would invalidate. */
   readonly hadPositive: boolean;
   /** Milliseconds of the call that have elapsed. */
   readonly elapsed: number;
@@ -52,7 +52,7 @@ export class Lookup<T extends object> {
   readonly #begunAt = performance.now();
   /** What the shared tier had in this round. `undefined`: there is no such tier, or it cannot be read. */
   #found: Found | undefined;
-  /** Whether a positive answer was known when the service was asked. */
+  /** Whether a positive answer was known when the service was asked, or can have been. */
   #hadPositive = false;
   /** Releases the lock in the shared tier. */
   #release: (() => void) | undefined;
@@ -141,8 +141,9 @@ export class Lookup<T extends object> {
   async #ask(): Promise<Kept<T> | Kept<null>> {
     const { orders, clock, freeze } = this.answers.parts;
     const { spelling, signal } = this;
-    this.#hadPositive =
-      this.answers.positive(this.key) !== undefined || this.#found?.hadPositive === true;
+    // Where the shared tier cannot be read, another process can have one.
+    const isKnownElsewhere = this.#found ? this.#found.hadPositive : this.#sharedTier !== undefined;
+    this.#hadPositive = isKnownElsewhere || this.answers.positive(this.key) !== undefined;
     const order = orders.next();
     let sent = order;
     const at = clock();

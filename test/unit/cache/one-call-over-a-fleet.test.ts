@@ -122,6 +122,22 @@ describe('an answer of another process', () => {
   });
 });
 
+it('before a negative answer is believed where the shared cache cannot be read, the key is checked again, because another process can have a positive one', async () => {
+  const { service, join, joinAndAsk, during, pass } = fleet();
+  const one = await joinAndAsk();
+  const two = join();
+  service.says = 'negative';
+  await two.validatePurchase(OTHER);
+  two.link.break('cut');
+  await pass(10 * SECOND);
+  service.keys = new Set();
+  const found = during(two.validatePurchase(CODE));
+  expect((await rejection(found)).code).toBe('api_key_rejected');
+  two.link.mend();
+  await pass(10 * SECOND);
+  expect(await during(one.validatePurchase(CODE))).toEqual(purchase);
+});
+
 describe('what is shared', () => {
   it('is a purchase with fields that could not be read, and that they could not', async () => {
     const { service, join, joinAndAsk } = fleet();
