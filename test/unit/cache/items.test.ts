@@ -113,6 +113,15 @@ describe('an item, where no list is cached,', () => {
     }
   });
 
+  it('asks for a list that had items that could not be read once, also where the shared cache does not take it', async () => {
+    const { service, join, during } = fleet();
+    service.items = [item, { ...item, id: 'seven' }];
+    const keyApi = join();
+    keyApi.link.break('full');
+    for (const id of [7, 8, 9]) expect((await during(keyApi.getItem(id)))?.id).toBe(id);
+    expect(requests(service)).toEqual([1, 3]);
+  });
+
   // What the service said of the item itself, and of the list: the later request counts.
   it.each<[string, 'no' | 'list', number, number, boolean]>([
     ['a negative answer after the list', 'no', 1000, 0, false],
