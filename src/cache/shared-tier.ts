@@ -58,6 +58,8 @@ const MAX_LENGTH = 512 * 1024;
 const MAX_WAITING = 1000;
 /** Stored tombstones that are remembered, to be sent again: a failover loses the last seconds. */
 const MAX_STORED = 200;
+/** Orders that a tombstone takes at once, one after the other, where other processes come before it each time. */
+const MAX_ORDERS = 10;
 /** Milliseconds until what waits is sent again. */
 const RETRY = 2000;
 const MESSAGE = 'message';
@@ -317,11 +319,17 @@ export class SharedTier {
     if (unsent.order !== undefined && orders.next() - unsent.order > this.#life * 1000) {
       return 'done';
     }
-    const seal = await this.#currentSeal();
-    const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
-    if (row === undefined) return 'unreadable';
-    const content = { at: row.now, isTombstone: true, spelling: '', value: null };
-    return this.#send(subject, unsent.order ?? orders.next(), content, unsent);
+    for (let n = 0; n < MAX_ORDERS; n++) {
+      const seal = await this.#currentSeal();
+      const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
+      if (row === undefined) return 'unreadable';
+      const content = { at: row.now, isTombstone: true, spelling: '', value: null };
+      const order = unsent.order ?? orders.next();
+      const outcome = await this.#send(subject, order, content, unsent);
+      // Another process was faster, with a later order: this one takes one that is later still.
+      if (outcome !== 'late') return outcome;
+    }
+    return 'late';
   }
 
   /** Invalidates a subject, or {@link ALL}, in every process, also in one that starts later. Rejects as `KeyApi.invalidate` does. */
