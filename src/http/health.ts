@@ -160,8 +160,9 @@ export class Health {
   #decide(asking: Promise<ServiceState>): void {
     this.#deciding ??= asking.then((state) => {
       this.#deciding = undefined;
-      if (state === 'down') this.#restsUntil = this.clock() + REST;
-      else this.succeeded();
+      if (state !== 'down') this.succeeded();
+      // Otherwise the service has answered another call meanwhile.
+      else if (this.#failures >= FAILURES_TO_OPEN) this.#restsUntil = this.clock() + REST;
     });
   }
 

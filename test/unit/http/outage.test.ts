@@ -348,3 +348,18 @@ it.each([FAILED, DOWN, CUT, SILENT, PAGE, BUSY])(
     }
   },
 );
+
+it('an outage that ends while account/details still hangs opens no breaker, because others were answered meanwhile', async () => {
+  let behaviour: Behaviour = FAILED;
+  const { keyApi } = open(
+    ({ path }) => (path === ACCOUNT && behaviour === FAILED ? SILENT : behaviour),
+    { retries: 0 },
+  );
+  const calls = Array.from({ length: 5 }, (_, n) => ending(keyApi.validatePurchase(`code-${n}`)));
+  await time.pass(1000);
+  behaviour = FINE;
+  const customer = () => ending(keyApi.validatePurchase('customer'));
+  expect((await customer()).value).toBeTruthy();
+  await Promise.all(calls);
+  expect((await customer()).value).toBeTruthy();
+});
