@@ -283,7 +283,7 @@ export class Login {
     // The page is kept once.
     const others = state.attempts.map((it) => (it.to === to ? { ...it, to: undefined } : it));
     const last = state.last && { ...state.last, to: undefined };
-    const running = setup.running.of(browserOf(req));
+    const running = setup.running.of(this.#browser());
     if (running) {
       running.begunMeanwhile = [...running.begunMeanwhile, attempt].slice(-MAX_ATTEMPTS);
     }
@@ -586,6 +586,10 @@ export class Login {
 
   // Twice is once: see twice.ts
 
+  #browser(): readonly string[] {
+    return browserOf(this.#req, this.#setup.storage.sentBy(this.#req));
+  }
+
   /**
    * Runs a login, once for each browser at a time. Another request of this browser waits for the first one's response.
    *
@@ -593,8 +597,8 @@ export class Login {
    */
   async #once(subject: string, run: () => Promise<Outcome>): Promise<Outcome> {
     const { running } = this.#setup;
-    const browser = browserOf(this.#req);
-    if (browser === undefined) return run();
+    const browser = this.#browser();
+    if (browser.length === 0) return run();
     let next = run;
     // Each round waits for the newest, until nobody has begun since.
     let seen: RunningLogin | undefined;

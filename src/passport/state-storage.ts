@@ -17,6 +17,8 @@ import { isEmpty, type LoginState, shorten } from './login-state.js';
 /** Where the state of a browser is stored. */
 export interface StateStorage {
   readonly isInSession: boolean;
+  /** What the browser has sent to name its state: the id of its session, or the sealed state. */
+  sentBy(req: Request): string | undefined;
   read(req: Request): unknown;
   /** Replaces the state, or removes an empty one. Settles when that is saved, with what had room. */
   write(req: Request, state: LoginState): Promise<LoginState>;
@@ -43,6 +45,7 @@ export function statesInSession(scope: string): StateStorage {
   const key = `marketgate:login:${scope}`;
   return {
     isInSession: true,
+    sentBy: sentSessionId,
     read: (req) => requiredSession(req)[key],
     async write(req, given) {
       const session = requiredSession(req);
@@ -56,15 +59,20 @@ export function statesInSession(scope: string): StateStorage {
     },
     refresh: (req) => reloadSession(requiredSession(req)),
     whyMissing(req) {
-      const id: unknown = (req as { sessionID?: unknown }).sessionID;
-      const { cookie = '' } = req.headers;
+      const { sessionID: id } = req as { sessionID?: unknown };
+      if (typeof id !== 'string' || sentSessionId(req) !== undefined) return undefined;
       // express-session's: "s:" and the id, which it has not found in its store. Signed cookies of others look alike.
-      if (typeof id !== 'string' || cookie.includes(id)) return undefined;
-      return /=s(%3A|:)/i.test(cookie)
+      return /=s(%3A|:)/i.test(req.headers.cookie ?? '')
         ? 'the session of its cookie is not in the session store: it has expired, or the store is in memory and this is another process, or the app was restarted'
         : undefined;
     },
   };
+}
+
+/** The id of express-session's session, if the browser has sent it: one that has just been made is no browser's yet. */
+function sentSessionId(req: Request): string | undefined {
+  const { sessionID: id } = req as { sessionID?: unknown };
+  return typeof id === 'string' && req.headers.cookie?.includes(id) ? id : undefined;
 }
 
 function requiredSession(req: Request): Session {
@@ -98,6 +106,7 @@ export function statesInCookie(secrets: readonly string[], scope: string): State
   const nameFor = (req: Request) => nameOver(isSecure(req));
   return {
     isInSession: false,
+    sentBy: (req) => cookieOf(req, nameFor(req)),
     read(req) {
       const sealed = cookieOf(req, nameFor(req)) ?? '';
       const text = keys.map((key) => openText(key, scope, sealed)).find((it) => it !== undefined);

@@ -132,13 +132,14 @@ export class RunningLogin {
 export class RunningLogins {
   readonly #byBrowser = new Map<string, RunningLogin>();
 
-  of(browser: string | undefined): RunningLogin | undefined {
-    return browser === undefined ? undefined : this.#byBrowser.get(browser);
+  /** @param browser - see {@link browserOf}. */
+  of(browser: readonly string[]): RunningLogin | undefined {
+    return browser.map((name) => this.#byBrowser.get(name)).find((login) => login !== undefined);
   }
 
-  begin(browser: string, subject: string, req: IncomingMessage): RunningLogin {
+  begin(browser: readonly string[], subject: string, req: IncomingMessage): RunningLogin {
     const login = new RunningLogin(subject, req);
-    this.#byBrowser.set(browser, login);
+    for (const name of browser) this.#byBrowser.set(name, login);
     const giveUp = (): void =>
       login.end({
         outcome: ['error', new Error(STUCK)],
@@ -151,7 +152,9 @@ export class RunningLogins {
       // Not held for as long as the login is remembered.
       login.req = undefined;
       const forget = (): void => {
-        if (this.of(browser) === login) this.#byBrowser.delete(browser);
+        for (const name of browser) {
+          if (this.#byBrowser.get(name) === login) this.#byBrowser.delete(name);
+        }
       };
       // One that has failed can be tried again at once.
       if (type === 'success' || type === 'redirect') schedule(REMEMBERED, forget);
@@ -161,9 +164,16 @@ export class RunningLogins {
   }
 }
 
-/** What tells a browser from all others, as long as it has got no new cookie; `undefined` for one without cookies. */
-export const browserOf = ({ headers: { cookie } }: IncomingMessage): string | undefined =>
-  cookie ? hash('sha256', cookie, 'base64url') : undefined;
+/**
+ * What tells a browser from all others: its state, and all its cookies. A page in another tab can set a cookie between two
+ * clicks; a session that has been replaced has no id any more. Empty for a browser without cookies.
+ *
+ * @param state what it has sent to name its state.
+ */
+export const browserOf = (
+  { headers: { cookie } }: IncomingMessage,
+  state: string | undefined,
+): string[] => [state, cookie].flatMap((it) => (it ? hash('sha256', it, 'base64url') : []));
 
 // In several processes
 

@@ -153,17 +153,41 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       expect([exchanged, logins]).toEqual([['k1'], [{ id: '77' }]]);
     });
 
-    it('the first of two clicks, which the browser drops, hands its login to the second', async () => {
-      const { origin, exchanged, logins, letGoOn } = await open();
+    it.each(['', '; seen=2'])(
+      'the first of two clicks, which the browser drops, hands its login to the second, also where a page has set "%s" meanwhile',
+      async (meanwhile) => {
+        const { origin, exchanged, logins, letGoOn } = await open();
+        const browser = await visitor(origin);
+        const url = `${origin}/callback?auth_key=k1`;
+        const first = dropped(browser, url);
+        await vi.waitFor(() => expect(exchanged).toEqual(['k1']), SOON);
+        const second = browser.get(url, { cookie: `${browser.cookies(origin)}${meanwhile}` });
+        await letGoOn(2, first.drop);
+        expect(locationOf(await second)).toBe('/wanted');
+        expect((await browser.open(`${origin}/home`)).text).toBe('/home 77');
+        expect(exchanged).toEqual(['k1']);
+        expect(logins).toHaveLength(2);
+      },
+    );
+
+    it('"Continue" twice is one login, also where a page has set a cookie meanwhile', async () => {
+      const verifying = deferred();
+      const verify = vi.fn(async (_input: unknown) => {
+        await verifying.promise;
+        return { id: '77' };
+      });
+      const { origin, letGoOn } = await open({ confirm: true, verify });
       const browser = await visitor(origin);
-      const url = `${origin}/callback?auth_key=k1`;
+      const visit = browser.open(`${origin}/callback?auth_key=k1`);
+      await letGoOn(1);
+      const url = `${(await visit).url}&answer=continue`;
       const first = dropped(browser, url);
-      const second = browser.open(url);
-      await letGoOn(2, first.drop);
-      expect(await second).toMatchObject({ url: `${origin}/wanted`, text: '/wanted 77' });
+      await vi.waitFor(() => expect(verify).toHaveBeenCalled(), SOON);
+      const second = browser.get(url, { cookie: `${browser.cookies(origin)}; seen=2` });
+      await letGoOn(4, first.drop);
+      verifying.resolve();
+      expect(locationOf(await second)).toBe('/wanted');
       expect((await browser.open(`${origin}/home`)).text).toBe('/home 77');
-      expect(exchanged).toEqual(['k1']);
-      expect(logins).toHaveLength(2);
     });
 
     it('two auth_keys of one attempt are one login', async () => {
@@ -443,10 +467,10 @@ it('a login that never ends holds up its browser for a minute at most', async ()
 
 it('a login that has ended is remembered without its request', async () => {
   const running = new RunningLogins();
-  const login = running.begin('browser', 'auth_key k1', new IncomingMessage(new Socket()));
+  const login = running.begin(['browser'], 'auth_key k1', new IncomingMessage(new Socket()));
   login.end({ outcome: ['redirect', '/'], isDelivered: true, state: { attempts: [] } });
   await login.ended;
-  expect(running.of('browser')).toBe(login);
+  expect(running.of(['browser'])).toBe(login);
   expect(login.req).toBeUndefined();
 });
 
