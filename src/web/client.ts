@@ -31,5 +31,6 @@ function checkAddress(req: Request, address: string | undefined): void {
   else if (!trust && req.headers['x-forwarded-for'] !== undefined) {
     warnOnce('MARKETGATE_UNEXPECTED_X_FORWARDED_FOR');
   }
-  if (!address) warnOnce('MARKETGATE_NO_CLIENT_ADDRESS');
+  // A visitor who has left has no address any more.
+  if (!address && !req.socket?.destroyed) warnOnce('MARKETGATE_NO_CLIENT_ADDRESS');
 }

@@ -69,3 +69,10 @@ it('visitors without an address count as one, with a warning', () => {
   expect(clientOption('requirePurchase', undefined)({ headers: {} } as never)).toBe('unknown');
   expect(warnings).toEqual(['MARKETGATE_NO_CLIENT_ADDRESS']);
 });
+
+it('a visitor who has left has no address any more, which is no reason for a warning', () => {
+  const warnings = hearWarnings();
+  const left = { headers: {}, socket: { destroyed: true } };
+  expect(clientOption('requirePurchase', undefined)(left as never)).toBe('unknown');
+  expect(warnings).toEqual([]);
+});
