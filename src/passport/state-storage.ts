@@ -9,7 +9,7 @@ import {
   reloadSession,
   type Session,
   type SessionRead,
-  saveSession,
+  saveForLogin,
   sessionOf,
 } from '../web/session.js';
 import { isEmpty, type LoginState, shorten } from './login-state.js';
@@ -54,7 +54,7 @@ export function statesInSession(scope: string): StateStorage {
       if (JSON.stringify(session[key]) === JSON.stringify(kept)) return state;
       if (kept === undefined) delete session[key];
       else session[key] = kept;
-      await saveSession(session);
+      await saveForLogin(session);
       return state;
     },
     refresh: (req) => reloadSession(requiredSession(req)),

@@ -49,12 +49,18 @@ const answerOf = (session: Session, method: 'save' | 'reload'): Promise<'callbac
  *
  * @throws MarketgateError `store_unavailable` when it fails or does not answer. The error of a session store can contain
  * the whole session, with a token that waits for "Continue".
- * @throws Error for a session that answers with a promise only: passport waits for the callback, without a limit.
  */
-export async function saveSession(session: Session): Promise<void> {
-  if (typeof session.save !== 'function') return;
-  const by = await callStore('session.save', () => answerOf(session, 'save'), SESSION_TIMEOUT);
-  if (by === 'promise') {
+export async function saveSession(session: Session): Promise<'callback' | 'promise' | undefined> {
+  if (typeof session.save !== 'function') return undefined;
+  return callStore('session.save', () => answerOf(session, 'save'), SESSION_TIMEOUT);
+}
+
+/**
+ * {@link saveSession} for what a login keeps.
+ * @throws Error also for a session that answers with a promise only: passport waits for the callback, without a limit.
+ */
+export async function saveForLogin(session: Session): Promise<void> {
+  if ((await saveSession(session)) === 'promise') {
     throw unusable('save()', 'answers with promises only, as iron-session does');
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import session from 'express-session';
-import { returnTo } from 'marketgate';
+import { requireLogin, returnTo } from 'marketgate';
 import { type AuthenticateOptions, Passport } from 'passport';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
@@ -96,7 +96,11 @@ async function open(
       const body = { user, to: returnTo(req), redeemed, error: error && String(error) };
       res.end(JSON.stringify(body));
     };
-    const run = req.url === '/account' ? passport.session() : authenticate;
+    const others: Record<string, typeof authenticate> = {
+      '/account': passport.session(),
+      '/guarded': requireLogin({ loginPath: '/login' }),
+    };
+    const run = others[String(req.url)] ?? authenticate;
     const next = () => {
       if (req.url === '/login?redeemed')
         (req as never as { session: Data }).session.redeemed = true;
@@ -165,6 +169,15 @@ describe('with a session that cannot keep a login', () => {
     expect((await ask('/login')).response.status).toBe(302);
     expect((await ask('/callback?auth_key=k1')).body).toEqual(expected);
     expect(exchanged).toEqual(['k1']);
+  });
+
+  it('iron-session keeps the page of requireLogin all the same, and a login with session: false leads back to it', async () => {
+    fakeTimers();
+    const { ask } = await open(ironSession(), { session: false }, inCookie);
+    const { text, response } = await later(ask('/guarded'));
+    expect([text, response.headers.get('location')]).toEqual(['', '/login']);
+    await ask('/login');
+    expect((await ask('/callback?auth_key=k1')).body.to).toBe('/guarded');
   });
 
   it('which a proxy says the browser does get: the session can know of https what Express does not', async () => {
