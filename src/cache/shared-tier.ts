@@ -30,9 +30,9 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
  *
  * **Epoch.** A time in which no message was missed. A connection that is back, and a message that does not open, begin a new
  * one. What was cached before is still there, but the shared cache is asked before it is served; if that has no row, the
- * service is asked; if that does not answer either, the cached answer serves until `staleIfError`. While messages do not
- * arrive, every lookup asks the shared cache. One that cannot be asked lets what was cached in the last epoch serve, and
- * nothing from before.
+ * service is asked (about what opens no door, only past `ttl`); if that does not answer either, the cached answer serves until
+ * `staleIfError`. While messages do not arrive, every lookup asks the shared cache. One that cannot be asked lets what was
+ * cached in the last epoch serve, and nothing from before.
  *
  * **Unsent.** A tombstone that could not be stored or published waits in a bounded queue for a timer, or the connection.
  * It takes its order when it is stored or published, after the row was read: whatever was requested until then is asked
@@ -320,7 +320,8 @@ export class SharedTier {
       return 'done';
     }
     for (let n = 0; n < MAX_ORDERS; n++) {
-      const seal = await this.#currentSeal();
+      // No visitor waits for it.
+      const seal = await this.#currentSeal(this.longestWait);
       const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
       if (row === undefined) return 'unreadable';
       const content = { at: row.now, isTombstone: true, spelling: '', value: null };
@@ -349,16 +350,22 @@ export class SharedTier {
     this.#subscription?.then((stop) => stop()).catch(() => {});
   }
 
-  /** The seal of the current secret. `undefined`: it is not known in time, and this call does without the shared tier. */
-  async #currentSeal(): Promise<Seal | undefined> {
+  /**
+   * The seal of the current secret. `undefined`: it is not known in time, and this call does without the shared tier.
+   * @param longest - milliseconds to wait for the first one.
+   */
+  async #currentSeal(longest = this.#deadline): Promise<Seal | undefined> {
     if (this.#isClosed) return undefined;
     const use = (secret: string): void => {
       if (this.#seal?.secret !== secret) this.#seal = new Seal(secret, this.options.context);
     };
     const secret = this.options.secret();
     if (typeof secret === 'string') use(secret);
-    // One that comes too late is used by the next call.
-    else await withTimeout(this.#deadline, () => secret.then(use)).catch(() => {});
+    else {
+      const time = this.#seal === undefined ? longest : this.#deadline;
+      // One that comes too late is used by the next call.
+      await withTimeout(time, () => secret.then(use)).catch(() => {});
+    }
     // It can have been closed meanwhile.
     if (this.#seal === undefined || this.#isClosed) return undefined;
     if (this.#subscription === undefined) await this.#subscribe();

@@ -1,7 +1,7 @@
 import type { SharedCache } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
-import { rejection } from '../../support/errors.js';
+import { expectError, rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, guess, KEY, purchase } from '../../support/wire.js';
@@ -219,16 +219,26 @@ describe('a shared cache that lies', () => {
   });
 });
 
-it('an api_key that takes long is waited for 100 ms, and is used once it is known', async () => {
-  const { shared, join, timeOf, pass, during } = failing();
+it('an api_key that takes long is waited for 100 ms by a lookup, and is used once it is known', async () => {
+  const { shared, join, pass, during } = failing();
   const apiKey = () => new Promise<string>((resolve) => setTimeout(() => resolve(KEY), 150));
   const one = join({}, { apiKey });
-  const unknown = rejection(one.invalidate(OTHER));
-  expect(await timeOf(unknown)).toBeLessThanOrEqual(110);
-  expect((await unknown).code).toBe('store_unavailable');
-  expect(shared.calls).toEqual([]);
+  expect(await during(one.validatePurchase(CODE))).toEqual(purchase);
+  expect(shared.rows.size).toBe(0);
   await pass(100);
-  await during(one.invalidate(OTHER));
+  expect(await during(one.validatePurchase(OTHER))).not.toBeNull();
+  expect(shared.rows.size).toBe(1);
+});
+
+it('an api_key that takes long is waited for by the first invalidate, for half of the timeout at most', async () => {
+  const { join, joinAndAsk, timeOf, during, expectRefused } = failing();
+  const two = await joinAndAsk();
+  const apiKey = () => new Promise<string>((resolve) => setTimeout(() => resolve(KEY), 1000));
+  await during(join({}, { apiKey }).invalidate(CODE));
+  await expectRefused(two);
+  const never = join({}, { apiKey: () => new Promise<string>(() => {}) });
+  const failure = expectError(never.invalidate(CODE), 'store_unavailable');
+  expect(await timeOf(failure)).toBeCloseTo(5000, -2);
 });
 
 it('an api_key that comes after close() subscribes to nothing', async () => {
