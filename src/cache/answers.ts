@@ -97,9 +97,15 @@ export class Answers<T extends object> {
 
   /** Keeps what the shared tier has, unless a later answer is kept. @returns it, if the service need not be asked. */
   adopt(spelling: string, key: string, { answer, epoch }: Found): Answer<T> | undefined {
-    if (answer === undefined) return undefined;
-    const { value, order, age } = answer;
     const known = this.positive(key);
+    if (answer === undefined) {
+      // The shared tier does not take every answer. One that opens no door can only be invalid with everything, of which it
+      // has told.
+      if (this.parts.what === 'purchase' || !known || this.isStale(known)) return undefined;
+      known.validIn = epoch;
+      return known;
+    }
+    const { value, order, age } = answer;
     const isLater = known !== undefined && known.order >= order;
     if (value === null && isLater) return undefined;
     const at = this.parts.clock() - age;

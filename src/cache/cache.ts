@@ -101,9 +101,6 @@ export class Cache<T extends object> {
   /** The cached answer or a new one, without an error; `undefined`: there is none to be had, or it is negative. */
   async upToDate(key: string, signal: AbortSignal): Promise<Kept<T> | undefined> {
     if (this.#answers.negative(key, key)) return undefined;
-    // The shared tier need not have what this process has: it does not take every answer.
-    const positive = this.#answers.positive(key);
-    if (positive && !this.isStale(positive) && !this.#answers.mustAsk(positive)) return positive;
     try {
       const lookup = this.#joinable(key) ?? this.#start(key, key, this.#causeOf(false, {}));
       const answer = await lookup.join(signal);

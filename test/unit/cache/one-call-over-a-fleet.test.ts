@@ -5,7 +5,17 @@ import { hear } from '../../support/hear.js';
 import { ITEM, ITEMS, type KeyApiService, settle } from '../../support/key-api-service.js';
 import { json, page, text } from '../../support/service-in-memory.js';
 import { CODE, item, KEY, purchase, success } from '../../support/wire.js';
-import { fleet, HOUR, KINDS, MINUTE, moveTimeByHand, OTHER, OTHER_KEY, SECOND } from './support.js';
+import {
+  type Fault,
+  fleet,
+  HOUR,
+  KINDS,
+  MINUTE,
+  moveTimeByHand,
+  OTHER,
+  OTHER_KEY,
+  SECOND,
+} from './support.js';
 
 // "Processes share answers: a code asked in every process of a fleet costs one upstream call, also when their clocks are
 // hours apart." (contract, section 2)
@@ -170,6 +180,25 @@ describe('what is shared', () => {
     expect(service.asked(ITEMS)).toBe(2);
     expect(shared.rows.size).toBe(0);
   });
+
+  it.each<Fault>(['without messages', 'full'])(
+    'is not a list of more than 512 KiB, which each process asks for once, however often it must look (%s)',
+    async (fault) => {
+      const { service, join, during } = fleet();
+      service.items = [{ ...item, description: 'x'.repeat(600_000) }];
+      const keyApi = join();
+      keyApi.link.break(fault);
+      for (let n = 0; n < 3; n++) {
+        expect(await during(keyApi.listItems())).toHaveLength(1);
+        expect((await during(keyApi.getItem(item.id)))?.id).toBe(item.id);
+        if (fault === 'full') keyApi.link.shared.reconnect();
+      }
+      expect([service.asked(ITEMS), service.asked(ITEM)]).toEqual([1, 0]);
+      await keyApi.invalidate().catch(() => {});
+      await during(keyApi.listItems());
+      expect(service.asked(ITEMS)).toBe(2);
+    },
+  );
 
   it.each(KINDS.filter(([kind]) => kind !== 'purchase'))(
     '%s: is shared by ttl alone: a negative answer withdraws nothing in another process',
