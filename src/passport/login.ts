@@ -287,7 +287,13 @@ export class Login {
     if (running) {
       running.begunMeanwhile = [...running.begunMeanwhile, attempt].slice(-MAX_ATTEMPTS);
     }
-    await this.#save({ attempts: [...others, attempt].slice(-MAX_ATTEMPTS), last });
+    const attempts = [...others, attempt].slice(-MAX_ATTEMPTS);
+    // Where a login that waits in another tab leaves no room, its page goes first, and then that login.
+    const { pending } = state;
+    for (const waiting of [pending, pending && { ...pending, to: undefined }, undefined]) {
+      await this.#save({ ...state, attempts, last, pending: waiting });
+      if (this.#state.attempts.at(-1)?.id === attempt.id) break;
+    }
     // A page in the session stays there beside attempts in a cookie: where the browser sends the start twice, the second
     // request can find the page gone from the session, and its cookie replaces that of the first.
     const isBeside = !setup.storage.isInSession && sessionOf(req) !== undefined;

@@ -6,6 +6,7 @@ import { fakeTimers, later } from '../../support/later.js';
 import {
   confirmationOf,
   cookieBrowser,
+  isAsked,
   longSecret,
   type OpenLogin,
   openLogin,
@@ -363,6 +364,35 @@ describe('what a session keeps is short', () => {
       outcome: success,
       to: '/first',
     });
+  });
+});
+
+describe.each([
+  ['in a session', { where: 'session' }, 330],
+  ['in a cookie', { where: 'cookie', secure: true }, 200],
+] as const)('what is kept %s, and short,', (_where, where, longest) => {
+  const NOW = 1e12;
+  const token = { value: 'x'.repeat(90), issuedAt: NOW, expiresAt: NOW + HOUR };
+  const long = { user_firstname: '\u00fc'.repeat(60), user_name: '\u00fc'.repeat(60) };
+
+  it('always has room for the login that begins last, also beside one that waits for "Continue"', async () => {
+    for (let length = 1; length <= longest; length += 3) {
+      const { start, comeBack, visit } = openLogin({
+        ...{ ...where, confirm: true, clock: () => NOW },
+        api: { exchange: async () => token, getUser: async () => ({ ...userInfo, ...long }) },
+      });
+      const returnTo = `/${'a'.repeat(length)}`;
+      // The second comes after one that has ended, of which something is kept too.
+      for (const round of ['a', 'b']) {
+        await start({ returnTo });
+        expect((await comeBack(`${round}1`)).outcome, returnTo).toSatisfy(isAsked);
+        await start({ returnTo: '/b' });
+        const { outcome } = await comeBack(`${round}2`);
+        expect(outcome, returnTo).toSatisfy(isAsked);
+        const answer = { marketgate: confirmationOf(outcome), answer: 'continue' };
+        expect((await visit(answer)).outcome).toEqual(success);
+      }
+    }
   });
 });
 
