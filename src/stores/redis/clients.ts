@@ -127,7 +127,7 @@ const CHANGES = [
 ];
 
 const KINDS =
-  'a client of redis 4.6 or later (createClient, createCluster, createSentinel) or of ioredis 5 or later or iovalkey (new Redis, new Cluster), awaited if it is a promise';
+  'a client of redis 4.6 or later (createClient, createCluster, createSentinel) or of ioredis 5 or later or iovalkey (new Redis, new Cluster), awaited if it is a promise, and without legacyMode, as in client.duplicate({ legacyMode: false })';
 
 /**
  * The library of a client, recognised by its shape. Any other client is refused here, because it would fail only with
@@ -142,7 +142,9 @@ function libraryOf(
   methods: readonly (keyof Client)[],
 ): Library {
   const client: Partial<Record<string, unknown>> = Object(value);
-  if (methods.every((name) => typeof client[name] === 'function')) {
+  // Its methods give no promise, which would read as a no: a code that another holds, a claim that is taken.
+  const isLegacy = Object(client.options).legacyMode === true;
+  if (!isLegacy && methods.every((name) => typeof client[name] === 'function')) {
     if (typeof client.isOpen === 'boolean') return nodeRedis;
     if (typeof client.status === 'string') return ioRedis;
   }

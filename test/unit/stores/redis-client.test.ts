@@ -56,6 +56,7 @@ describe('a Redis client', () => {
     ['a Promise of a client', Promise.resolve(createClient())],
     ['a function that makes one', createClient],
     ['one of redis 3', methods],
+    ['one in legacyMode', { ...methods, isOpen: true, options: { legacyMode: true } }],
     ['half a client', { ...methods, isOpen: true, eval: undefined, subscribe: undefined }],
   ])('is a TypeError that says what to pass when it is %s', (_what, value) => {
     const attempts = Object.entries(MAKERS).map(([owner, make]): [string, () => unknown] => [
@@ -67,6 +68,7 @@ describe('a Redis client', () => {
     for (const [option, attempt] of attempts) {
       expect(attempt).toThrow(TypeError);
       expect(attempt).toThrow(`${option} must be a client of redis 4.6 or later`);
+      expect(attempt).toThrow('without legacyMode');
       expect(attempt).not.toThrow('SENTINEL');
     }
   });
