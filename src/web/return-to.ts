@@ -55,8 +55,8 @@ export function returnTo(req: object): string | undefined {
 
 /**
  * Saves the page that required a login, until a login begins: in the session, or in a cookie for apps without one. A path
- * that is too long is dropped. The cookie is not signed: its value is checked when it is read, and the visitor could type
- * any such path.
+ * that is too long is dropped, with the one before it. The cookie is not signed: its value is checked when it is read, and
+ * the visitor could type any such path.
  */
 export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const path = req.method === 'GET' ? safeReturnTo(pathOf(req)) : undefined;
@@ -65,10 +65,13 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
   if (session === undefined) {
     const isShort = encodeURIComponent(path).length <= MAX_COOKIE_VALUE;
     if (isShort) setCookie(req, res, COOKIE, path, LOGIN_LIFETIME);
-  } else if (Buffer.byteLength(JSON.stringify(path)) <= MAX_SESSION_VALUE) {
-    session[KEY] = path;
-    await saveSession(session);
+    else if (cookieOf(req, COOKIE) !== undefined) clearCookie(req, res, COOKIE);
+    return;
   }
+  if (Buffer.byteLength(JSON.stringify(path)) <= MAX_SESSION_VALUE) session[KEY] = path;
+  else if (KEY in session) delete session[KEY];
+  else return;
+  await saveSession(session);
 }
 
 /** The saved page. */

@@ -50,6 +50,25 @@ it.each<[string, object]>([
   expect([session, await stop(req)]).toEqual([{}, undefined]);
 });
 
+it.each(['session', 'cookie'])(
+  'a page that is too long to be kept in a %s is dropped with the one before it, which the visitor has left',
+  async (where) => {
+    const long = `/${'b'.repeat(400)}`;
+    const save = vi.fn((done: () => void) => done());
+    if (where === 'session') {
+      const session: Record<string, unknown> = { save };
+      for (const originalUrl of [long, '/a', long]) await stop({ originalUrl, session });
+      expect(session).toEqual({ save });
+      // Nothing was kept at first, and nothing is to be saved then.
+      expect(save).toHaveBeenCalledTimes(2);
+    } else {
+      expect(await stop({ originalUrl: long, headers: {} })).toBeUndefined();
+      const line = await stop({ originalUrl: long, headers: { cookie: `${COOKIE}=%2Fa` } });
+      expect(parseSetCookie(String(line))).toMatchObject({ name: COOKIE, value: '', maxAge: 0 });
+    }
+  },
+);
+
 describe.each(['session', 'cookie'] as const)('the page, kept in a %s', (where) => {
   /** A browser that was stopped on this page; gives where its login leads. */
   function stoppedOn(page: unknown, options: OpenLogin = {}) {
