@@ -62,7 +62,7 @@ export function leavingOf(res: ServerResponse) {
 function signalOf(res: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const onClose = (): void => {
-    const message = 'the visitor left before the service had answered';
+    const message = 'the visitor left, or the app responded, before the service had answered';
     controller.abort(new MarketgateError('service_unavailable', message));
   };
   if (res.closed) onClose();
