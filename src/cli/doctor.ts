@@ -184,11 +184,21 @@ async function timeOf(client: { ping(): Promise<unknown> }): Promise<number> {
   return performance.now() - begun;
 }
 
+const NO_REDIS_URL = `${VARIABLES.redisUrl} must be a redis: or rediss: URL, in which a password is percent-encoded: # is %23, % is %25`;
+
+/** What to do where Redis refuses commands, by what it says. */
+function adviceOn(refused: string): string {
+  if (refused.includes('READONLY'))
+    return `it is a replica: set ${VARIABLES.redisUrl} to its primary`;
+  if (refused.includes('NOPERM')) return 'give its user what the guide on Redis lists';
+  return 'look at its settings';
+}
+
 /** Redis answers soon enough, and does what the stores ask of it. */
 async function checkRedis(url: string, timeout: number): Promise<string> {
   const host = URL.canParse(url) && new URL(url).host;
   if (!host || !/^rediss?:/.test(url)) {
-    throw new CommandError(`${VARIABLES.redisUrl} must be a redis: or rediss: URL`);
+    throw new CommandError(NO_REDIS_URL);
   }
   const limit = Math.min(timeout, 3000);
   const socket = { connectTimeout: limit, socketTimeout: limit, reconnectStrategy: false } as const;
@@ -208,8 +218,8 @@ async function checkRedis(url: string, timeout: number): Promise<string> {
     // A user can be limited to the prefix that the app gives its stores.
     const tried = `tried with names that begin with ${TRIED}`;
     if (refused.length > 0) {
-      const problem = `it refuses ${refused.join(', ')}, ${tried}`;
-      throw new CommandError(`${host}: ${problem}; give its user what the guide on Redis lists`);
+      const list = refused.join(', ');
+      throw new CommandError(`${host}: it refuses ${list}, ${tried}; ${adviceOn(list)}`);
     }
     const fastest = Math.round(Math.min(...times));
     if (fastest > MAX_CALL) {
@@ -220,9 +230,13 @@ async function checkRedis(url: string, timeout: number): Promise<string> {
   } catch (error) {
     if (error instanceof CommandError) throw error;
     // The message of Redis begins with a code; the rest can contain the password.
-    const { message, code } = error as NodeJS.ErrnoException;
+    const { message, code, name, constructor: kind } = error as NodeJS.ErrnoException;
+    // It begins with a code in capitals, too: "URI malformed".
+    if (name === 'URIError') throw new CommandError(NO_REDIS_URL);
     const [said = ''] = /^[A-Z]{3,}\b/.exec(message) ?? [];
-    const refusal = said && !code ? `Redis refuses with ${said}` : problemOf(error as Error);
+    // The classes of redis for what took too long have no name and no code.
+    const problem = /Timeout/.test(kind.name) ? 'no answer in time' : problemOf(error as Error);
+    const refusal = said && !code ? `Redis refuses with ${said}` : problem;
     throw new CommandError(`${host}: ${refusal}; check ${VARIABLES.redisUrl}`);
   } finally {
     for (const client of opened) {
