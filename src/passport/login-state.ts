@@ -177,14 +177,16 @@ export function shorten(
 }
 
 /**
- * These go one after another: the path of the login that has ended; the paths of the attempts and the attempts, the oldest
- * first; the path of the login that waits; the early auth_keys. Without them, a mark still asks.
+ * These go one after another: the path of the login that has ended, or all of it beside one that waits; the paths of the
+ * attempts and the attempts, the oldest first; the path of the login that waits; the early auth_keys. Without them, a mark
+ * still asks.
  */
 function* shorterAndShorter(state: LoginState): Generator<LoginState> {
   yield state;
   const { attempts, mark, pending, known } = state;
   const withoutPath = <T>(it: T): T => ({ ...it, to: undefined });
-  const last = state.last && withoutPath(state.last);
+  // The login that waits has come after it.
+  const last = pending ? undefined : state.last && withoutPath(state.last);
   const bare = attempts.map(withoutPath);
   const count = attempts.length;
   for (let i = 0; i < count; i++) {

@@ -394,6 +394,18 @@ describe.each([
       }
     }
   });
+
+  it('has room for two tabs that both ask, also after a login that has ended', async () => {
+    const { start, comeBack, visit } = openLogin({
+      ...{ ...where, confirm: true, clock: () => NOW },
+      api: { exchange: async () => ({ ...token, value: 'x'.repeat(64) }) },
+    });
+    await start({ returnTo: '/a' });
+    const marketgate = confirmationOf((await comeBack('k0')).outcome);
+    expect((await visit({ marketgate, answer: 'continue' })).outcome).toEqual(success);
+    for (let i = 0; i < 2; i++) await start({ returnTo: `/${'a'.repeat(40)}` });
+    for (const key of ['k1', 'k2']) expect((await comeBack(key)).outcome).toSatisfy(isAsked);
+  });
 });
 
 describe('state: true, where a deployment echoes it', () => {
