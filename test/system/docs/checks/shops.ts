@@ -239,12 +239,12 @@ async function refundsAreSeen(running: Running): Promise<void> {
   expect(await visit('/previews', first)).toBe(200);
   expect(await visit('/previews?size=full', first)).toBe(403);
   expect(await visit('/manual', first)).toBe(403);
-  const report = async (authorization: string, purchase_code: unknown = second) =>
+  const report = async (authorization: string, fields: object = { purchase_code: second }) =>
     (
       await fetch(`${origin}/refunds`, {
         method: 'POST',
         headers: { authorization, 'content-type': 'application/json' },
-        body: JSON.stringify({ purchase_code }),
+        body: JSON.stringify(fields),
       })
     ).status;
   for (const wrong of ['', 'Bearer ', 'Bearer undefined', STAFF_TOKEN, `Bearer ${STAFF_TOKEN}x`]) {
@@ -255,6 +255,7 @@ async function refundsAreSeen(running: Running): Promise<void> {
   expect(await visit('/manual', second)).toBe(403);
   expect(await visit('/downloads', SUPPORTED)).toBe(200);
   sandbox.faults.errorRate = 1;
+  expect(await report(`Bearer ${STAFF_TOKEN}`, { code: second })).toBe(400);
   expect([await visit('/downloads', SUPPORTED), await visit('/manual', SUPPORTED)]).toEqual([
     503, 200,
   ]);
