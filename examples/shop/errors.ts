@@ -96,7 +96,9 @@ export const isAboutTheCode = (code: string): boolean => ABOUT_THE_CODE.includes
 
 /** @param entered - what was in the field of a form. */
 export function wordsFor(code: string, entered?: string): Words {
-  const isMalformed = entered !== undefined && !CODE_PATTERN.test(entered);
+  // As the guard reads it: without blanks, and with the dashes of word processors.
+  const asked = entered?.replace(/\s+/g, '').replace(/[\u2010-\u2015\u2212]/g, '-');
+  const isMalformed = asked !== undefined && !CODE_PATTERN.test(asked);
   if (code === 'purchase_code_invalid' && isMalformed) return MALFORMED;
   return WORDS[code] ?? { title: 'Something went wrong', text: 'Please try again in a moment.' };
 }

@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { Purchase } from 'marketgate';
+import { CODE_PATTERN } from './errors.js';
 import { nameOf } from './layout.js';
 
 /** A redeemed purchase, as stored in the session. */
@@ -31,9 +32,10 @@ export const ownPurchases = (req: Request): OwnPurchase[] => req.session.purchas
 
 /** Stores a valid purchase. */
 export function remember(req: Request, { item, ...purchase }: Purchase): void {
+  const { purchase_code: named } = purchase;
   const own: OwnPurchase = {
-    // As the customer sent it, because some deployments mask the code in their answer.
-    code: String(req.body.purchase_code),
+    // As the marketplace names it, whatever was pasted. Some deployments mask the code in their answer.
+    code: CODE_PATTERN.test(named) ? named : String(req.body.purchase_code),
     itemId: item.id,
     itemName: nameOf(item),
     version: item.version,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { wordsFor } from '../../../examples/shop/errors.js';
 import { Browser, type Visit } from '../../support/browser.js';
 import { openShopExample as open, type ShopExample } from './open-shop-example.js';
 import { runExample, runSources } from './run-example.js';
@@ -107,6 +108,11 @@ describe('examples/shop', () => {
     },
   );
 
+  it.each(['\u2011', ' - '])('calls no code with "%s" for its dashes malformed', (dash) => {
+    const { title } = wordsFor('purchase_code_invalid', UNKNOWN.replaceAll('-', dash));
+    expect(title).toContain('does not know this code');
+  });
+
   it('lets nobody download with the code of somebody else', async () => {
     const shop = await open();
     const code = shop.code('supported');
@@ -137,6 +143,16 @@ describe('examples/shop', () => {
       ([, on]) => on,
     );
     expect(new Set(bought).size).toBe(2);
+  });
+
+  it('lists a purchase once, in whatever spelling its code is redeemed again', async () => {
+    const shop = await open();
+    const code = shop.code('supported');
+    await shop.logIn();
+    for (const spelling of [code, code.toUpperCase(), code.replaceAll('-', '\u2011'), `${code} `]) {
+      const { text } = await shop.redeem(spelling);
+      expect(text.match(/ends in <code>[^<]*/g)).toEqual([`ends in <code>${code.slice(-4)}`]);
+    }
   });
 
   it('keeps a redeemed purchase until a refund; it opens its download and no other', async () => {
