@@ -11,8 +11,8 @@ import { ROW_OPTIONS, RowTokenStore, type RowTokenStoreOptions } from './row-tok
 import { reportFailure } from './store-guard.js';
 
 /**
- * What is used of a `Keyv`, of version 5 or 6, except 5.4, which says "nothing there" when it cannot read. Declared here and not imported from `keyv`, so that neither
- * the package nor its types need a particular version, or any.
+ * What is used of a `Keyv`, of version 5 or 6, except 5.4, which says "nothing there" when it cannot read. Declared here
+ * and not imported from `keyv`, so that neither the package nor its types need a particular version, or any.
  */
 export interface KeyvLike {
   /** What is stored under a key. */

@@ -47,9 +47,14 @@ if order and order <= ${Number.MAX_SAFE_INTEGER} and order >= tonumber(ARGV[1]) 
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2], 'PX', ARGV[3])
 return 1`;
 
-/** A lock that does not expire within the time that ours take is none of ours, and would delay every lookup. */
+/**
+ * A lock that does not expire within the time that ours take is none of ours, and would delay every lookup. Also taken by a
+ * call that has it already: ioredis sends one again whose answer was lost, and the process would wait for itself.
+ */
 const LOCK = `local left = redis.call('PTTL', KEYS[1])
-if left >= 0 and left <= tonumber(ARGV[2]) then return 0 end
+if left >= 0 and left <= tonumber(ARGV[2]) then
+  return redis.pcall('GET', KEYS[1]) == ARGV[1] and 1 or 0
+end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`;
 

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { readOptions, type Table, unchecked } from '../../options.js';
 import {
   ROW_OPTIONS,
@@ -21,7 +21,9 @@ const OPTIONS = {
 const GET = `return redis.call('GET', KEYS[1])`;
 const SET = `return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])`;
 const DELETE = `return redis.call('DEL', KEYS[1])`;
-const CLAIM = `return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1], 'NX')`;
+/** Also true for a call that has claimed the name already: ioredis sends one again whose answer was lost. */
+const CLAIM = `if redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1], 'NX') then return 1 end
+return redis.call('GET', KEYS[1]) == ARGV[2] and 1 or 0`;
 
 /**
  * A `TokenStore` in Redis, for a fleet: single server, cluster or sentinel.
@@ -67,7 +69,7 @@ export class RedisTokenStore extends RowTokenStore {
   async claim(name: string, ttl: number): Promise<boolean> {
     // No user id has such a key, because ids with a colon are hashed.
     const key = `${this.#redis.prefix}claim:${hash('sha256', name, 'base64url')}`;
-    const reply = await this.#redis.run('claim', CLAIM, key, [wholeMilliseconds(ttl)]);
-    return String(reply) === 'OK';
+    const args = [wholeMilliseconds(ttl), randomUUID()];
+    return Number(await this.#redis.run('claim', CLAIM, key, args)) === 1;
   }
 }

@@ -184,11 +184,10 @@ describe('a call to Redis', () => {
 
   it('that claims a name shows Redis a hash of it', async () => {
     const client = new FakeNodeRedis();
-    client.eval.mockResolvedValue('OK');
     expect(await storeOf(client).claim('auth_key:very-secret', HOUR)).toBe(true);
     expect(client.eval).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('NX'), {
       keys: [expect.stringMatching(/^marketgate:token:claim:[\w-]{43}$/)],
-      arguments: [String(HOUR)],
+      arguments: [String(HOUR), expect.stringMatching(/^[\w-]{36}$/)],
     });
   });
 });
