@@ -127,7 +127,6 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     if (problem.status >= 500 && !res.closed) {
       void report(req, `${problem.status} ${error.code}: ${error.message}`);
     }
-    if (res.headersSent) return;
     try {
       if (loginPath && (await redirectToLogin(error, loginPath, req, res))) return;
     } catch (unsaved) {
@@ -159,10 +158,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
   };
 
   return (error, req, res, next) => {
-    // Express closes the connection, which is right for half a response. What the app has sent whole, as after a timeout
-    // of its own, stays: the visitor's next request can be on its way already.
-    const isHalfSent = res.headersSent && !res.writableEnded;
-    if (!isMarketgateError(error) || isHalfSent) return next(error);
+    if (!isMarketgateError(error) || res.headersSent) return next(error);
     const fail = onceNext(req, res, next);
     respond(error, req, res).catch((failure: unknown) => fail(asError(failure)));
   };

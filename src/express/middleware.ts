@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { VisitorCall } from '../check/visitor-call.js';
-import { asError, MarketgateError } from '../errors.js';
+import { asError, isMarketgateError, MarketgateError } from '../errors.js';
 import type { AppId } from '../options.js';
 import { handleThrown, refuseWith } from '../web/response.js';
 import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
@@ -32,11 +32,16 @@ export function onceNext(
   };
 }
 
-/** Makes a middleware of an async function that calls `next` or responds. Its error goes to `next`, and is not cached. */
+/**
+ * Makes a middleware of an async function that calls `next` or responds. Its error goes to `next`, and is not cached. Not
+ * one of the package about what the app has answered whole meanwhile, as after a timeout: Express would close the
+ * connection, on which the visitor's next request can be.
+ */
 export function middleware(run: (call: Call) => Promise<void>): Middleware {
   return (req, res, given) => {
     const next = onceNext(req, res, given);
     run({ req, res, next, context: contextOf(req, res) } as Call).catch((error: unknown) => {
+      if (res.writableFinished && isMarketgateError(error)) return;
       refuseWith(res, error);
       next(asError(error));
     });

@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { Agent, get } from 'node:http';
-import { text } from 'node:stream/consumers';
 import {
   type ErrorHandlerOptions,
   errorHandler,
@@ -9,10 +6,9 @@ import {
   problemOf,
 } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ERROR_CODES } from '../../../src/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
-import { listen } from '../../support/listen.js';
 import { CODE } from '../../support/wire.js';
 
 /** Section 5 of the contract, and the denials of section 4. */
@@ -200,27 +196,6 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     const answer = await request(appThat(own)).get('/');
     expect([answer.status, answer.type]).toEqual([418, 'text/html']);
     await expect(request(appThat(failure('login_failed'))).get('/begun')).rejects.toThrow();
-  });
-
-  it('keeps the connection of what the app has answered before, as after a timeout of its own', async () => {
-    const log = vi.fn();
-    const app = express();
-    const connections = new Set<unknown>();
-    app.use((req, res, next) => {
-      connections.add(req.socket);
-      res.status(504).send('Please try again.');
-      next(failure('service_unavailable'));
-    });
-    app.use(errorHandler({ log, loginPath: '/login' }));
-    const origin = await listen(app);
-    const agent = new Agent({ keepAlive: true });
-    onTestFinished(() => agent.destroy());
-    for (let n = 1; n <= 2; n++) {
-      const [res] = await once(get(origin, { agent }), 'response');
-      expect([res.statusCode, await text(res)]).toEqual([504, 'Please try again.']);
-      expect(log).toHaveBeenCalledTimes(n);
-    }
-    expect(connections.size).toBe(1);
   });
 
   describe('the page', () => {
