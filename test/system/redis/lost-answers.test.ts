@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
-import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
+import { RedisCache, RedisGuessLimit, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { redisIsMissing, sharedRedis } from '../../support/redis-server.js';
 import { HOUR } from '../../unit/stores/support.js';
@@ -51,6 +51,17 @@ describe.skipIf(redisIsMissing())('an answer of Redis that is lost, with ioredis
     expect([isCut, await cache.lock('key', HOUR)]).toEqual([false, undefined]);
     await release?.();
     expect(await cache.lock('key', HOUR)).toBeTypeOf('function');
+  });
+
+  it('counts an attempt once', async () => {
+    const guesses = new RedisGuessLimit({ client, limit: 10 });
+    const reserve = () => guesses.reserve('client', 'scope');
+    const [giveBack] = await Promise.all(Array.from({ length: 10 }, reserve));
+    expect(isCut).toBe(false);
+    await expect(reserve()).rejects.toMatchObject({ code: 'too_many_attempts' });
+    await giveBack?.();
+    await reserve();
+    await expect(reserve()).rejects.toMatchObject({ code: 'too_many_attempts' });
   });
 
   it('makes an account no other one, and takes one seat', async () => {
