@@ -47,6 +47,10 @@ for i = 1, 2 do
 end
 return 1`;
 
+/** After a connection that was lost before the answer: Redis can have counted the attempt all the same. */
+const GIVE_BACK_IF_COUNTED = `if not redis.call('GET', KEYS[3]) then return 0 end
+${GIVE_BACK}`;
+
 /**
  * A guess limit that a fleet counts together: `guessLimit: new RedisGuessLimit({ client })` of a `KeyApi` or `LoginApi`. An
  * attempt is counted in Redis before the service is asked, so that no burst over several processes exceeds the limit.
@@ -81,16 +85,21 @@ export class RedisGuessLimit implements GuessLimit {
     const tag = `${this.#redis.prefix}{${digest(scope)}}:${windowMs}`;
     const keys = [`${tag}:${digest(client)}`, `${tag}:all`, `${tag}:attempt:${randomUUID()}`];
     const args = [limit, total, windowMs, MINUTE];
-    const reply = await this.#redis.run('reserve', RESERVE, keys, args);
+    const sentAt = performance.now();
+    const giveBack = async (script: string, left: readonly number[], since: number) => {
+      const elapsed = performance.now() - since;
+      const most = left.map((milliseconds) => Math.ceil(milliseconds - elapsed));
+      await this.#redis.run('giveBack', script, keys, most);
+    };
+    const reply = await this.#redis.run('reserve', RESERVE, keys, args).catch((error: unknown) => {
+      giveBack(GIVE_BACK_IF_COUNTED, [windowMs, MINUTE], sentAt).catch(() => {});
+      throw error;
+    });
     const repliedAt = performance.now();
     // A client can be set to reply with numbers as text.
     const [counted, ...left] = (reply as unknown[]).map(Number) as [number, number, number];
     if (counted !== 1) throw tooManyAttempts(Math.min(...left));
-    return async () => {
-      const elapsed = performance.now() - repliedAt;
-      const most = left.map((milliseconds) => Math.ceil(milliseconds - elapsed));
-      await this.#redis.run('giveBack', GIVE_BACK, keys, most);
-    };
+    return () => giveBack(GIVE_BACK, left, repliedAt);
   }
 }
 
