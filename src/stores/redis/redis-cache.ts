@@ -40,10 +40,13 @@ const READ = `${GET}return {row, redis.call('TIME')}`;
 
 /**
  * Compares and writes in one step, or a later row could come in between and be lost. An order that is no safe integer
- * cannot be ours, and would never be replaced.
+ * cannot be ours, and would never be replaced. The same row counts as written: ioredis sends a call again whose answer was
+ * lost, and a negative answer that seems to be another process's is told to nobody.
  */
 const WRITE = `${GET}local order = row and tonumber(string.match(row, '^(%d+):'))
-if order and order <= ${Number.MAX_SAFE_INTEGER} and order >= tonumber(ARGV[1]) then return 0 end
+if order and order <= ${Number.MAX_SAFE_INTEGER} and order >= tonumber(ARGV[1]) then
+  return row == ARGV[1] .. ':' .. ARGV[2] and 1 or 0
+end
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2], 'PX', ARGV[3])
 return 1`;
 

@@ -53,6 +53,14 @@ describe.skipIf(redisIsMissing())('an answer of Redis that is lost', () => {
     expect(await cache.lock('key', HOUR)).toBeTypeOf('function');
   });
 
+  // With false, a negative answer would count as stored by another process, and nobody would be told of it.
+  it('makes a row no other process’s', async () => {
+    const cache = new RedisCache({ client, subscriber });
+    expect(await cache.write('key', 'sealed', HOUR, 7)).toBe(true);
+    expect([isCut, await cache.write('key', 'other', HOUR, 7)]).toEqual([false, false]);
+    expect(await cache.read('key')).toMatchObject({ value: 'sealed', order: 7 });
+  });
+
   it('counts an attempt once', async () => {
     const guesses = new RedisGuessLimit({ client, limit: 10 });
     const reserve = () => guesses.reserve('client', 'scope');
