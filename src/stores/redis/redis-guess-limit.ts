@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   type GuessLimit,
   type GuessLimitOptions,
@@ -16,8 +16,7 @@ const OWNER = 'RedisGuessLimit';
 /**
  * Counts an attempt of a client (the first key) and of all (the second), in one step, or refuses it. Replies with whether
  * it has counted, and the milliseconds that are left of each window. Every count expires within its own window, also one
- * that somebody else has written: it could refuse a customer for ever. The third key is that of the attempt, which counts
- * once: ioredis sends one again whose answer was lost, and a burst of valid codes would count double and be refused.
+ * that somebody else has written: it could refuse a customer for ever.
  */
 const RESERVE = `
 local limits, windows, counts, left = {ARGV[1], ARGV[2]}, {ARGV[3], ARGV[4]}, {}, {}
@@ -29,27 +28,20 @@ for i = 1, 2 do
     redis.call('PEXPIRE', KEYS[i], left[i])
   end
 end
-if redis.call('GET', KEYS[3]) then return {1, left[1], left[2]} end
 if counts[1] >= tonumber(limits[1]) then return {0, left[1], left[1]} end
 if counts[1] > 0 and counts[2] >= tonumber(limits[2]) then return {0, left[1], left[2]} end
 for i = 1, 2 do
   if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], left[i]) end
 end
-redis.call('INCR', KEYS[3])
-redis.call('PEXPIRE', KEYS[3], left[1])
 return {1, left[1], left[2]}`;
 
 /** Takes an attempt off the counts, unless their windows have ended: a new one has more time left than this one can have. */
-const GIVE_BACK = `redis.call('DEL', KEYS[3])
+const GIVE_BACK = `
 for i = 1, 2 do
   local left = redis.call('PTTL', KEYS[i])
   if left > 0 and left <= tonumber(ARGV[i]) and redis.call('DECR', KEYS[i]) <= 0 then redis.call('DEL', KEYS[i]) end
 end
 return 1`;
-
-/** After a connection that was lost before the answer: Redis can have counted the attempt all the same. */
-const GIVE_BACK_IF_COUNTED = `if not redis.call('GET', KEYS[3]) then return 0 end
-${GIVE_BACK}`;
 
 /**
  * A guess limit that a fleet counts together: `guessLimit: new RedisGuessLimit({ client })` of a `KeyApi` or `LoginApi`. An
@@ -81,25 +73,20 @@ export class RedisGuessLimit implements GuessLimit {
 
   async reserve(client: string, scope: string): Promise<() => Promise<void>> {
     const { limit, windowMs, total } = this;
-    // All in one slot of a cluster. Windows of different length are counted separately: a key has one lifetime.
+    // Both in one slot of a cluster. Windows of different length are counted separately: a key has one lifetime.
     const tag = `${this.#redis.prefix}{${digest(scope)}}:${windowMs}`;
-    const keys = [`${tag}:${digest(client)}`, `${tag}:all`, `${tag}:attempt:${randomUUID()}`];
+    const keys = [`${tag}:${digest(client)}`, `${tag}:all`];
     const args = [limit, total, windowMs, MINUTE];
-    const sentAt = performance.now();
-    const giveBack = async (script: string, left: readonly number[], since: number) => {
-      const elapsed = performance.now() - since;
-      const most = left.map((milliseconds) => Math.ceil(milliseconds - elapsed));
-      await this.#redis.run('giveBack', script, keys, most);
-    };
-    const reply = await this.#redis.run('reserve', RESERVE, keys, args).catch((error: unknown) => {
-      giveBack(GIVE_BACK_IF_COUNTED, [windowMs, MINUTE], sentAt).catch(() => {});
-      throw error;
-    });
+    const reply = await this.#redis.run('reserve', RESERVE, keys, args);
     const repliedAt = performance.now();
     // A client can be set to reply with numbers as text.
     const [counted, ...left] = (reply as unknown[]).map(Number) as [number, number, number];
     if (counted !== 1) throw tooManyAttempts(Math.min(...left));
-    return () => giveBack(GIVE_BACK, left, repliedAt);
+    return async () => {
+      const elapsed = performance.now() - repliedAt;
+      const most = left.map((milliseconds) => Math.ceil(milliseconds - elapsed));
+      await this.#redis.run('giveBack', GIVE_BACK, keys, most);
+    };
   }
 }
 
