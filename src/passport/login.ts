@@ -280,18 +280,15 @@ export class Login {
     this.#checkRounds(at);
     const to = this.#wanted();
     const attempt: LoginAttempt = { id: randomId(), at, to, foreign, who: this.#who };
-    // The page is kept once.
-    const others = state.attempts.map((it) => (it.to === to ? { ...it, to: undefined } : it));
-    const last = state.last && { ...state.last, to: undefined };
     const running = setup.running.of(this.#browser());
     if (running) {
       running.begunMeanwhile = [...running.begunMeanwhile, attempt].slice(-MAX_ATTEMPTS);
     }
-    const attempts = [...others, attempt].slice(-MAX_ATTEMPTS);
+    const attempts = [...state.attempts, attempt].slice(-MAX_ATTEMPTS);
     // Where a login that waits in another tab leaves no room, its page goes first, and then that login.
     const { pending } = state;
     for (const waiting of [pending, pending && { ...pending, to: undefined }, undefined]) {
-      await this.#save({ ...state, attempts, last, pending: waiting });
+      await this.#save({ ...state, attempts, pending: waiting });
       if (this.#state.attempts.at(-1)?.id === attempt.id) break;
     }
     // A page in the session stays there beside attempts in a cookie: where the browser sends the start twice, the second
@@ -308,8 +305,7 @@ export class Login {
   /** Where the login leads: where this start says, or the page that required it, also after a login that has failed. */
   #wanted(): string | undefined {
     const { attempts, last } = this.#state;
-    const earlier =
-      attempts.findLast(({ to }) => to !== undefined)?.to ?? (last?.ok ? undefined : last?.to);
+    const earlier = attempts.at(-1)?.to ?? (last?.ok ? undefined : last?.to);
     const wanted = safeReturnTo(this.#options.returnTo) ?? readReturnTo(this.#req) ?? earlier;
     // A login that leads to itself would begin a second one, which then counts as begun here.
     const isItself = wanted !== undefined && withoutQuery(wanted) === pathnameOf(this.#req);

@@ -71,6 +71,15 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
     expect(await comeBack('k1')).toMatchObject({ outcome: success, to: '/older' });
   });
 
+  it('that begin at one page lead there each: the second where the first has failed', async () => {
+    let isIn = false;
+    const { start, comeBack } = open({ verify: (_input: unknown) => isIn && user });
+    for (let i = 0; i < 2; i++) await start({ returnTo: '/account' });
+    expect((await comeBack('k0')).outcome?.[0]).toBe('fail');
+    isIn = true;
+    expect(await comeBack('k1')).toMatchObject({ outcome: success, to: '/account' });
+  });
+
   it('are five at most', async () => {
     const { start, comeBack } = open({ verify: (_input: unknown) => false });
     for (let i = 0; i < 7; i++) await start();
@@ -299,7 +308,7 @@ describe('what a session keeps is short', () => {
     expect(Math.max(...sizes)).toBeGreaterThan(500);
   });
 
-  it('the page that requires a login is kept once, and a login that fails and begins again leads there', async () => {
+  it('a long page that requires a login is kept once, and a login that fails and begins again leads there', async () => {
     let isIn = false;
     const { start, comeBack, session } = openLogin({ verify: (_input: unknown) => isIn && user });
     const page = await stop(session, 300);
@@ -352,19 +361,22 @@ describe('what a session keeps is short', () => {
     }
   });
 
-  it('two tabs lead each to their own page', async () => {
-    const { start, comeBack, session } = openLogin({ state: true });
-    const states: string[] = [];
-    for (const path of ['/first', '/second']) {
-      await stop(session, 0, path);
-      const { outcome } = await start();
-      states.push(new URL(String(outcome?.[1])).searchParams.get('state') ?? '');
-    }
-    expect(await comeBack('k1', { query: { auth_key: 'k1', state: states[0] } })).toMatchObject({
-      outcome: success,
-      to: '/first',
-    });
-  });
+  it.each([[['/first', '/second']], [['/first', '/first']]])(
+    'two tabs lead each to their own page: %j',
+    async (paths) => {
+      const { start, comeBack, session } = openLogin({ state: true });
+      const states: string[] = [];
+      for (const path of paths) {
+        await stop(session, 0, path);
+        const { outcome } = await start();
+        states.push(new URL(String(outcome?.[1])).searchParams.get('state') ?? '');
+      }
+      expect(await comeBack('k1', { query: { auth_key: 'k1', state: states[0] } })).toMatchObject({
+        outcome: success,
+        to: '/first',
+      });
+    },
+  );
 });
 
 describe.each([
