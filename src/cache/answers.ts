@@ -99,8 +99,8 @@ export class Answers<T extends object> {
   adopt(spelling: string, key: string, { answer, epoch }: Found): Answer<T> | undefined {
     const known = this.positive(key);
     if (answer === undefined) {
-      // The shared tier does not take every answer. One that opens no door can only be invalid with everything, of which it
-      // has told.
+      // The shared tier does not take every answer. Items and accounts are invalidated with everything only, and it has
+      // read whether that was.
       if (this.parts.what === 'purchase' || !known || this.isStale(known)) return undefined;
       known.validIn = epoch;
       return known;
@@ -135,7 +135,7 @@ export class Answers<T extends object> {
    */
   mustAsk(positive: Kept<T>): boolean {
     const { sharedTier } = this.parts;
-    if (!sharedTier?.hasMissedSince(positive.validIn)) return false;
+    if (!sharedTier?.mayHaveMissedSince(positive.validIn)) return false;
     return !sharedTier.isResting || this.#isOutdated(positive);
   }
 

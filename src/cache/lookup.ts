@@ -73,7 +73,7 @@ export class Lookup<T extends object> {
     this.#inFlight = new InFlight(() => this.#run(), onEnd);
   }
 
-  /** Ends it: its last caller has left. Made when it is first asked for: an answer of the shared cache needs none. */
+  /** Ends it: its last caller has left. Node.js makes a signal when it is first asked for, and an answer of the shared cache needs none. */
   get signal(): AbortSignal {
     return this.#inFlight.signal;
   }
@@ -200,7 +200,7 @@ export class Lookup<T extends object> {
     const isLate = await sharedTier.share(subject, order, content, this.#found);
     // Messages since the request was sent can have been missed. While the shared cache rests, to read it again would only
     // ask the app for its api_key once more.
-    const hasMissed = !sharedTier.isResting && sharedTier.hasMissedSince(validIn);
+    const hasMissed = !sharedTier.isResting && sharedTier.mayHaveMissedSince(validIn);
     if (isLate || hasMissed) {
       const now = await sharedTier.read(subject);
       const known = now && answers.adopt(this.spelling, key, now);

@@ -3,7 +3,7 @@ import { latest } from '../latest.js';
 /** The subject of an invalidation of everything. */
 export const ALL = 'all';
 
-/** Subjects, wrong codes among them. One that is forgotten matters only if the shared cache has lost its row too. */
+/** Subjects, wrong codes among them. One that is forgotten matters only if the shared cache has lost its row, or never took it. */
 const MAX_REMEMBERED = 10_000;
 
 /**

@@ -2,7 +2,7 @@ import { withTimeout } from '../deadline.js';
 
 /**
  * A cache that the processes of a fleet share, as `RedisCache` of `marketgate/redis` is. Any object with these methods
- * will do. What the package stores there is sealed. A cache that fails, hangs or lies is skipped.
+ * will do. What the package stores there is sealed. A cache that fails, hangs or gives what is no row is skipped.
  */
 export interface SharedCache {
   /** The row that {@link write} has stored, if it has not expired, and the time. */

@@ -18,26 +18,28 @@ import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
  * by the shared cache's clock alone. If that clock is behind the request (another server has taken over), the age is
  * unknown, and the service is asked.
  *
- * **Tombstone.** A negative answer about a code that had a positive one keeps the row for as long as the positive one
- * could have been served. Other negative answers live for `invalidTtl`, so strangers cannot fill the shared cache.
+ * **Tombstone.** A negative answer about a code that had a positive one, or can have had one, keeps the row for as long as
+ * that could have been served. So does an invalidation. Other negative answers live for `invalidTtl`, so strangers cannot
+ * fill the shared cache.
  *
  * **Message.** A subject and an order. Whoever receives it forgets what it has requested until then, and remembers that, so
  * that an older positive answer cannot return from a request in flight, or from a row that could not be replaced. Every
  * negative answer about a code is published, because the row with a positive one can have been evicted. Items, lists and
  * accounts open no door: they have no tombstones and no messages.
  *
- * **Everything** is a subject too: one row and one message. Each process reads that row once in an epoch.
+ * **Everything** is a subject too: one row and one message. Each process reads that row once in an epoch, and with every
+ * lookup while messages do not arrive.
  *
- * **Epoch.** A time in which no message was missed. A connection that is back, and a message that does not open, begin a new
- * one. What was cached before is still there, but the shared cache is asked before it is served; if that has no row, the
- * service is asked (about what opens no door, only past `ttl`); if that does not answer either, the cached answer serves until
- * `staleIfError`. While messages do not arrive, every lookup asks the shared cache. One that cannot be asked lets what was
- * cached in the last epoch serve, and nothing from before.
+ * **Epoch.** The time from one return of the connection to the next: at its end, messages may have been missed. A message
+ * that does not open begins a new one too. What was cached before is still there, but the shared cache is asked before it is
+ * served; if that has no row, the service is asked (about what opens no door, only past `ttl`); if that does not answer either,
+ * the cached answer serves until `staleIfError`. While messages do not arrive, every lookup asks the shared cache. One that
+ * cannot be asked lets what was cached in the last epoch serve without asking the service, and nothing from before.
  *
- * **Unsent.** A tombstone that could not be stored or published waits in a bounded queue for a timer, or the connection.
- * It takes its order when it is stored or published, after the row was read: whatever was requested until then is asked
- * about once more, also where the code has become valid again. Until then, no row about its subject is believed here.
- * Afterwards it keeps that order, and gives way to what is requested later. If the queue overflows, everything is
+ * **Unsent.** A tombstone that could not be both stored and published waits in a bounded queue for a timer, or the
+ * connection. One that was neither takes its order when it is sent, after the row was read: whatever was requested until
+ * then is asked about once more, also where the code has become valid again. Until then, no row about its subject is
+ * believed here. Afterwards it keeps that order, and gives way to what is requested later. If the queue overflows, everything is
  * invalidated instead. The latest tombstones that were sent are sent again with a new connection, because a failover can
  * have lost them. A tombstone is dropped once no positive answer from before it can be served.
  *
@@ -176,7 +178,7 @@ export class SharedTier {
   }
 
   /** Whether messages can have been missed since this epoch began. */
-  hasMissedSince(epoch: number): boolean {
+  mayHaveMissedSince(epoch: number): boolean {
     return !this.#isListening || epoch !== this.epoch;
   }
 
@@ -200,7 +202,7 @@ export class SharedTier {
   async read(subject: string): Promise<Found | undefined> {
     const seal = await this.#currentSeal();
     const { epoch } = this;
-    const isAllKnown = !this.hasMissedSince(this.#allReadIn) || (await this.#readAll(seal));
+    const isAllKnown = !this.mayHaveMissedSince(this.#allReadIn) || (await this.#readAll(seal));
     const row = isAllKnown ? await this.#readRow(seal, subject) : undefined;
     return row && this.#found(subject, epoch, row);
   }
@@ -468,12 +470,14 @@ export class SharedTier {
     this.#retry();
   }
 
+  /** Sends what waits later. One at a time: calls that hang can take longer than until the next. */
   #retry(): void {
     if (this.#isClosed || this.#isRetrying) return;
     this.#isRetrying = true;
-    schedule(RETRY, () => {
+    schedule(RETRY, async () => {
+      await this.#sendWaiting();
       this.#isRetrying = false;
-      void this.#sendWaiting();
+      if (this.#waiting.size > 0) this.#retry();
     });
   }
 

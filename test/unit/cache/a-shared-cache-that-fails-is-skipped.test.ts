@@ -270,3 +270,21 @@ it('a shared cache that is left alone does not make a lookup ask the app for its
   await rejection(one.validatePurchase(guess(9)));
   expect(apiKey).not.toHaveBeenCalled();
 });
+
+it('a shared cache that hangs in write gets what waits one after another, however much is added', async () => {
+  const { shared, join, during, pass, fail } = failing();
+  const one = join();
+  await one.validatePurchase(CODE);
+  const write = fail('write', never);
+  const invalidate = (n: number) => during(rejection(one.invalidate(guess(n))));
+  for (let n = 0; n < 40; n++) await invalidate(n);
+  for (let n = 40; n < 45; n++) {
+    await invalidate(n);
+    await pass(3000);
+  }
+  write.mockClear();
+  await pass(10_000);
+  // Each takes 100 ms.
+  expect(write.mock.calls.length).toBeLessThanOrEqual(100);
+  expect(shared.messages.length).toBeGreaterThan(0);
+});
