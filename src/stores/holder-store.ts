@@ -72,8 +72,23 @@ export function heldCode(owner: string, code: unknown): string {
   return (readPurchaseCode(code) ?? code).toLowerCase();
 }
 
+/**
+ * The text that stands for an account: a number becomes what the guards make of it, for a call by the app itself.
+ *
+ * @param owner - the store and its method.
+ * @throws TypeError for anything else.
+ */
+export function holderText(owner: string, holder: unknown): string {
+  if (typeof holder === 'string') return holder;
+  if (typeof holder === 'bigint' || Number.isSafeInteger(holder)) return String(holder);
+  throw new TypeError(
+    `${owner}: "holder" must be text, a whole number up to 2^53 - 1, or a bigint`,
+  );
+}
+
 /** An id as every database keeps it: UTF-8 has no halves of surrogate pairs. */
-const asStored = (holder: string): string => Buffer.from(holder).toString();
+const asStored = (owner: string, holder: unknown): string =>
+  Buffer.from(holderText(owner, holder)).toString();
 
 /**
  * A {@link HolderStore} in memory, for development and for an app of one process: a restart forgets all holders,
@@ -94,22 +109,23 @@ export class MemoryHolderStore implements HolderStore {
     if (process.env.NODE_ENV === 'production') warnOnce('MARKETGATE_HOLDERS_IN_MEMORY');
   }
 
-  /** @throws TypeError for a blank `code`. */
+  /** @throws TypeError for a blank `code`, or a `holder` that is no id. */
   async take(code: string, holder: string, max: number): Promise<boolean> {
     const name = heldCode('MemoryHolderStore.take', code);
     const seats = this.#taken(name);
-    const id = asStored(holder);
+    const id = asStored('MemoryHolderStore.take', holder);
     if (!seats.has(id) && seats.size >= max) return false;
     this.#seats.set(name, seats.set(id, Number.POSITIVE_INFINITY));
     return true;
   }
 
-  /** @throws TypeError for a blank `code`. */
+  /** @throws TypeError for a blank `code`, or a `holder` that is no id. */
   async release(code: string, holder?: string): Promise<void> {
     const name = heldCode('MemoryHolderStore.release', code);
+    const id = holder === undefined ? undefined : asStored('MemoryHolderStore.release', holder);
     const seats = this.#taken(name);
     const until = performance.now() + this.#cooldown;
-    for (const each of holder === undefined ? [...seats.keys()] : [asStored(holder)]) {
+    for (const each of id === undefined ? seats.keys() : [id]) {
       if (this.#cooldown === 0) seats.delete(each);
       else if (seats.get(each) === Number.POSITIVE_INFINITY) seats.set(each, until);
     }

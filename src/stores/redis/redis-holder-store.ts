@@ -1,6 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { count, readOptions, secret, type Table, unchecked } from '../../options.js';
-import { type HolderStore, type HolderStoreOptions, heldCode } from '../holder-store.js';
+import {
+  type HolderStore,
+  type HolderStoreOptions,
+  heldCode,
+  holderText,
+} from '../holder-store.js';
 import type { RedisClient } from './clients.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
@@ -85,15 +90,19 @@ export class RedisHolderStore implements HolderStore {
     this.#cooldown = cooldown;
   }
 
-  /** @throws TypeError for a blank `code`. After `store_unavailable`, the account can hold the code all the same. */
+  /**
+   * @throws TypeError for a blank `code`, or a `holder` that is no id. After `store_unavailable`, the account can hold the
+   * code all the same.
+   */
   async take(code: string, holder: string, max: number): Promise<boolean> {
-    return Number(await this.#run('take', TAKE, code, [holder, max])) === 1;
+    const id = holderText(`${OWNER}.take`, holder);
+    return Number(await this.#run('take', TAKE, code, [id, max])) === 1;
   }
 
-  /** @throws TypeError for a blank `code`. */
+  /** @throws TypeError for a blank `code`, or a `holder` that is no id. */
   async release(code: string, holder?: string): Promise<void> {
-    const args = [this.#cooldown, ...(holder === undefined ? [] : [holder])];
-    await this.#run('release', RELEASE, code, args);
+    const one = holder === undefined ? [] : [holderText(`${OWNER}.release`, holder)];
+    await this.#run('release', RELEASE, code, [this.#cooldown, ...one]);
   }
 
   /** @throws TypeError for a blank `code`. */

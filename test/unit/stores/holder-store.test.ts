@@ -32,6 +32,14 @@ describe('MemoryHolderStore', () => {
     expect(await store.holders(CODE)).toEqual([]);
   });
 
+  it('takes a number for the text that the guards make of it', async () => {
+    const store = new MemoryHolderStore();
+    const id = 42 as unknown as string;
+    expect([await store.take(CODE, id, 1), await store.take(CODE, '42', 1)]).toEqual([true, true]);
+    await store.release(CODE, id);
+    expect(await store.holders(CODE)).toEqual([]);
+  });
+
   it('forgets a code whose last cooldown has ended', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const store = new MemoryHolderStore({ cooldown: 1000 });
@@ -67,13 +75,28 @@ describe('MemoryHolderStore', () => {
   });
 });
 
-it.each<[string, HolderStore]>([
+const STORES: [string, HolderStore][] = [
   ['MemoryHolderStore', new MemoryHolderStore()],
   [
     'RedisHolderStore',
     new RedisHolderStore({ client: new FakeNodeRedis().asClient, secret: 'x'.repeat(32) }),
   ],
-])('%s takes no blank code', async (name, store) => {
+];
+
+it.each(STORES)('%s takes nothing for a holder that is no id', async (name, store) => {
+  for (const odd of [null, 2 ** 53, Number.NaN, {}, ['anna'], true] as unknown as string[]) {
+    for (const method of ['take', 'release'] as const) {
+      await expect(store[method](CODE, odd, 1)).rejects.toThrow(
+        new TypeError(
+          `${name}.${method}: "holder" must be text, a whole number up to 2^53 - 1, or a bigint`,
+        ),
+      );
+    }
+  }
+  await expect(store.take(CODE, undefined as never, 1)).rejects.toThrow(TypeError);
+});
+
+it.each(STORES)('%s takes no blank code', async (name, store) => {
   for (const [method, call] of Object.entries({
     take: () => store.take(' ', 'anna', 1),
     release: () => store.release('\u200b'),
