@@ -68,7 +68,11 @@ function parse(name: string, args: readonly string[], options: ParseArgsConfig['
     const [message = ''] = (error as Error).message.split(/\. |\n/);
     const [, unknown] = /^Unknown option '--([\w-]+)'/.exec(message) ?? [];
     const found = unknown && nearest(unknown, Object.keys(options ?? {}));
-    const advice = found ? `did you mean --${found}?` : `see "marketgate ${name} --help"`;
+    // A negative duration.
+    const meant = /^Unknown option '-\d/.test(message)
+      ? 'write a value with its name, as in advance=-1d'
+      : found && `did you mean --${found}?`;
+    const advice = meant || `see "marketgate ${name} --help"`;
     throw new CommandError(`${name}: ${message}; ${advice}`);
   }
 }

@@ -364,6 +364,10 @@ describe('marketgate sandbox, on a sandbox that runs', () => {
     ['refund', 'sandbox refund: <purchase_code> is missing'],
     ['refund a b', 'too many arguments'],
     ['clock 1 2 3 4', 'its fields are advance?, set?, reset?'],
+    [
+      'clock -1d',
+      "sandbox clock: Unknown option '-1'; write a value with its name, as in advance=-1d",
+    ],
     ['add-user ann user_mail=a@b.example', 'no field "user_mail"; did you mean user_email?'],
     ['add-user ann nonsense=1', 'no field "nonsense"; its fields are user_name, '],
     ['set', 'sandbox set: <switch...> is missing'],
