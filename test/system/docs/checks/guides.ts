@@ -258,6 +258,9 @@ export const GUIDE_CHECKS: Checks = {
       expect((await browser.open(origin)).text).toContain('name="purchase_code"');
       expect(await page()).toMatch(/1 of 1 sites[\s\S]*<button name="site" value="shop\.example"/);
       expect(await page('', '', WRONG)).not.toContain('shop.example');
+      // The page frees each site by the name that it shows.
+      for (const copy of ['www.staging.shop.example', 'staging.www.shop.example', 'shop.example..'])
+        expect(await activate(copy), copy).toEqual({ active: 'shop.example' });
       // Without a site, none is freed.
       for (const odd of ['', '//', 'a b'])
         expect(await page('/free', odd)).toContain('1 of 1 sites');
