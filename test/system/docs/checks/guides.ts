@@ -60,6 +60,7 @@ const passesInVitest = (tests: number): Check => ({
 });
 
 let redisOfSessions: RedisServer | undefined;
+let redisOfHolders: RedisServer | undefined;
 
 export const GUIDE_CHECKS: Checks = {
   'examples/guides/behind-a-proxy.md: main.js': async (running) => {
@@ -164,7 +165,10 @@ export const GUIDE_CHECKS: Checks = {
     needsRedis: true,
     async prepare() {
       const HOLDER_SECRET = 'holder-secret-of-at-least-32-characters';
-      return { env: { REDIS_URL: await anyRedis(), HOLDER_SECRET, STAFF: 'sam,kim' } };
+      const server = await startRedis();
+      redisOfHolders = server;
+      const env = { REDIS_URL: server.url, HOLDER_SECRET, STAFF: 'sam,kim' };
+      return { env, end: () => server.stop() };
     },
     async check(running) {
       const code = running.code('supported');
@@ -268,6 +272,12 @@ export const GUIDE_CHECKS: Checks = {
       // The cooldown, for others only.
       expect(await activate('other.example')).toMatchObject({ code: 'purchase_held' });
       expect(await activate('shop.example')).toEqual({ active: 'shop.example' });
+      await redisOfHolders?.cut();
+      expect(await activate('shop.example')).toMatchObject({ code: 'store_unavailable' });
+      // Nobody waits for Redis.
+      const asks = { method: 'POST', body: new URLSearchParams({ purchase_code: code }) };
+      const signal = AbortSignal.timeout(5000);
+      expect(await statusOf(fetch(origin, { ...asks, signal }))).toBe(503);
     },
   },
   'examples/guides/health.md: main.js': {
