@@ -417,6 +417,15 @@ export const GUIDE_CHECKS: Checks = {
     ]);
     const { unseen } = await onABadDay(running, '/downloads');
     expect(unseen).toBe(503);
+    running.sandbox.faults.errorRate = 0;
+    // Somebody at the customer's address has guessed: that says nothing about the customer's code.
+    const ask = (code: string) => running.get('/downloads', { 'x-purchase-code': code });
+    for (let i = 1; i <= 10; i++) await ask(guess(i));
+    const waiting = await ask(running.code('video-item'));
+    expect([waiting.status, await waiting.json()]).toEqual([
+      429,
+      { error: 'Please try again later', code: 'too_many_attempts' },
+    ]);
   },
   'examples/guides/migrating.md: custom-callback.js': async (running) => {
     const origin = await running.origin();
