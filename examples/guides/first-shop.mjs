@@ -41,7 +41,9 @@ const item = (req) => Number(req.params.id);
 app.get('/downloads/:id', requirePurchase(keyApi, { code, item }), (req, res) => {
   res.json({ file: purchaseOf(req).item.name }); // or res.download(path)
 });
-app.post('/redeem', express.urlencoded(), requirePurchase(keyApi, { code: fromBody() }), (req, res, next) => {
+// The form of another site comes without the session's cookie, but a new one in the answer would take its place.
+const ownForms = (req, res, next) => (req.get('sec-fetch-site') === 'cross-site' ? res.sendStatus(403) : next());
+app.post('/redeem', ownForms, express.urlencoded(), requirePurchase(keyApi, { code: fromBody() }), (req, res, next) => {
   const { cookie, ...kept } = req.session;
   // A new session, so that nobody else has its cookie. It keeps the code, not the verdict: a refund ends it.
   req.session.regenerate((error) => {
@@ -58,7 +60,7 @@ app.get('/callback', login, (req, res) => res.redirect(returnTo(req) ?? '/accoun
 app.get('/account', requireLogin(), (_req, res) => {
   res.send('You are logged in. <form method="post" action="/logout"><button>Log out</button></form>');
 });
-app.post('/logout', (req, res, next) => req.logout((error) => (error ? next(error) : res.redirect(303, '/'))));
+app.post('/logout', ownForms, (req, res, next) => req.logout((error) => (error ? next(error) : res.redirect(303, '/'))));
 
 import { MemoryHolderStore } from 'marketgate';
 const holder = { store: new MemoryHolderStore(), id: (req) => req.user?.id };

@@ -105,8 +105,12 @@ export function createApp({ keyApi, loginApi, cookieSecret, clock = Date.now }: 
   });
   app.post('/logout', async (req, res) => {
     const visitor = visitorOf(req);
-    if (visitor) await tokenStore.delete(visitor.id);
-    res.clearCookie('login', cookie).sendStatus(204);
+    // The form of another site comes without the cookie, and ends no login.
+    if (visitor) {
+      await tokenStore.delete(visitor.id);
+      res.clearCookie('login', cookie);
+    }
+    res.sendStatus(204);
   });
 
   // What the cookie says. Sends no request.

@@ -26,6 +26,9 @@ it('examples/json-api: the token ends with a logout or after an hour, the cookie
   await browser.logIn(`${origin}/login`, '3001');
   // With a copy of the cookie, so that this browser keeps it.
   const headers = { cookie: browser.cookies(origin) };
+  // The form of another site comes without the cookie.
+  const elsewhere = await fetch(`${origin}/logout`, { method: 'POST' });
+  expect(elsewhere.headers.getSetCookie()).toEqual([]);
   await fetch(`${origin}/logout`, { method: 'POST', headers });
   expect(await ask('/api/me/profile')).toEqual([401, 'access_token_expired']);
 

@@ -39,3 +39,22 @@ export async function postJson(url: string, body: object) {
   });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
+
+/**
+ * Refuses forms of other sites, and sets no cookie in the answer: such a form comes without the session's cookie, which is
+ * `SameSite=Lax`, but a new one would take the place of the visitor's.
+ */
+export async function expectNoFormsFromElsewhere(
+  running: Running,
+  ...paths: readonly string[]
+): Promise<void> {
+  for (const path of paths) {
+    const { status, headers } = await fetch(`${await running.origin()}${path}`, {
+      ...{ method: 'POST', redirect: 'manual' },
+      headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
+      body: new URLSearchParams({ purchase_code: SUPPORTED }),
+    });
+    expect([401, 403], path).toContain(status);
+    expect(headers.getSetCookie(), path).toEqual([]);
+  }
+}

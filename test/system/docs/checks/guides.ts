@@ -14,7 +14,15 @@ import { anyRedis, type RedisServer, SOON, startRedis } from '../../../support/r
 import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
 import type { Running, RunOptions } from '../support/run-block.js';
-import { type Check, type Checks, expectGuard, postJson, STAFF_TOKEN, WRONG } from './check.js';
+import {
+  type Check,
+  type Checks,
+  expectGuard,
+  expectNoFormsFromElsewhere,
+  postJson,
+  STAFF_TOKEN,
+  WRONG,
+} from './check.js';
 
 const JEST_GLOBALS = join(ROOT, 'test/system/docs/support/jest-globals.cjs');
 const EMPTY_CONFIG = join(ROOT, 'test/system/docs/support/vitest.config.cjs');
@@ -119,6 +127,9 @@ export const GUIDE_CHECKS: Checks = {
     const again = await browser.get(`${origin}/callback?auth_key=x`);
     expect(again.status).toBe(302);
     expect(again.headers.getSetCookie().join()).not.toMatch(/(^|,)login=/);
+    await expectNoFormsFromElsewhere(running, '/logout');
+    expect((await browser.submit(`${origin}/logout`, {})).status).toBe(204);
+    expect(browser.cookies(origin)).not.toMatch(/login=/);
   },
   'examples/guides/redis.md: main.js': {
     needsRedis: true,
@@ -363,6 +374,9 @@ export const GUIDE_CHECKS: Checks = {
       expect((await browser.get(callback)).headers.get('location')).toBe(
         'http://front-end.example',
       );
+      await expectNoFormsFromElsewhere(running, '/logout');
+      expect((await browser.submit(`${at}/logout`, {})).status).toBe(204);
+      expect((await browser.get(`${at}/me`)).status).toBe(401);
     },
   },
   'examples/guides/receipts.md: make-keys.js': async (running) =>

@@ -1,7 +1,14 @@
 import { expect } from 'vitest';
 import { Browser } from '../../../support/browser.js';
 import type { Running } from '../support/run-block.js';
-import { type Checks, expectGuard, postJson, SUPPORTED, WRONG } from './check.js';
+import {
+  type Checks,
+  expectGuard,
+  expectNoFormsFromElsewhere,
+  postJson,
+  SUPPORTED,
+  WRONG,
+} from './check.js';
 
 export const README_CHECKS: Checks = {
   'README.md: server.mjs': async (running) => {
@@ -33,6 +40,7 @@ export const README_CHECKS: Checks = {
     expect((await visitor.open(`${origin}/downloads/1046`)).status).toBe(200);
     expect((await visitor.get(`${origin}/account`)).status).toBe(200);
     await expectNoPlantedSession(running);
+    await expectNoFormsFromElsewhere(running, '/redeem', '/logout');
 
     const mine = (from: Browser) =>
       from.get(`${origin}/mine/1042`, { 'x-purchase-code': SUPPORTED });

@@ -4,7 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 import { Browser } from '../../../support/browser.js';
 import type { Running } from '../support/run-block.js';
-import { type Checks, expectGuard, postJson, STAFF_TOKEN, SUPPORTED, WRONG } from './check.js';
+import {
+  type Checks,
+  expectGuard,
+  expectNoFormsFromElsewhere,
+  postJson,
+  STAFF_TOKEN,
+  SUPPORTED,
+  WRONG,
+} from './check.js';
 
 /** The programs of the guides that are about shops, logins and frameworks. */
 export const SHOP_CHECKS: Checks = {
@@ -31,6 +39,7 @@ export const SHOP_CHECKS: Checks = {
     const landed = await browser.submit(`${origin}/logout`, {});
     expect(landed).toMatchObject({ url: `${origin}/`, status: 200 });
     expect(await file(browser, 1042)).toBe(302);
+    await expectNoFormsFromElsewhere(running, '/redeem', '/logout');
   },
   'examples/guides/refused.md: pages.js': async (running) => {
     const browser = new Browser();
