@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Running, RunOptions } from '../support/run-block.js';
+import { type Running, type RunOptions, runBlock } from '../support/run-block.js';
 
 /** How a documented program is tried: what it is run with, and what must be true of it then. */
 export interface Check {
@@ -56,5 +56,14 @@ export async function expectNoFormsFromElsewhere(
     });
     expect([401, 403], path).toContain(status);
     expect(headers.getSetCookie(), path).toEqual([]);
+  }
+}
+
+/** Ends at once, with words, where a secret is missing: with an empty one, everybody could make what it signs or opens. */
+export async function expectNoStartWithout(running: Running, secret: string): Promise<void> {
+  for (const value of ['', 'too-short']) {
+    await runBlock(running.file, { env: { ...running.env, [secret]: value } }, ({ origin }) =>
+      expect(origin()).rejects.toThrow(`${secret} is missing`),
+    );
   }
 }

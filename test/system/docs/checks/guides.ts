@@ -19,6 +19,7 @@ import {
   type Checks,
   expectGuard,
   expectNoFormsFromElsewhere,
+  expectNoStartWithout,
   postJson,
   STAFF_TOKEN,
   WRONG,
@@ -294,6 +295,7 @@ export const GUIDE_CHECKS: Checks = {
   'examples/guides/health.md: main.js': {
     options: { env: { STAFF_TOKEN } },
     async check(running) {
+      await expectNoStartWithout(running, 'STAFF_TOKEN');
       await expectGuard(running, '/downloads', 200);
       const authorization = `Bearer ${STAFF_TOKEN}`;
       const statuses = async () =>
@@ -314,8 +316,9 @@ export const GUIDE_CHECKS: Checks = {
     },
   },
   'examples/guides/questions.md: signed.js': {
-    options: { env: { FILES_SECRET: 'not-so-secret' } },
+    options: { env: { FILES_SECRET: 'not-so-secret-but-of-32-characters' } },
     async check(running) {
+      await expectNoStartWithout(running, 'FILES_SECRET');
       await expectGuard(running, '/downloads/1042', 302);
       const customer = { 'x-purchase-code': running.code('supported') };
       const { headers } = await running.get('/downloads/1042', customer);

@@ -8,6 +8,7 @@ import {
   type Checks,
   expectGuard,
   expectNoFormsFromElsewhere,
+  expectNoStartWithout,
   postJson,
   STAFF_TOKEN,
   SUPPORTED,
@@ -236,6 +237,7 @@ export const SHOP_CHECKS: Checks = {
 async function refundsAreSeen(running: Running): Promise<void> {
   const { sandbox } = running;
   const origin = await running.origin();
+  await expectNoStartWithout(running, 'STAFF_TOKEN');
   await expectGuard(running, '/manual');
   const visit = async (path: string, code: string) =>
     (await running.get(path, { 'x-purchase-code': code })).status;
