@@ -13,7 +13,7 @@ import { forwardProxy } from '../../../support/forward-proxy.js';
 import { anyRedis, type RedisServer, SOON, startRedis } from '../../../support/redis-server.js';
 import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
-import type { Running, RunOptions } from '../support/run-block.js';
+import { type Running, type RunOptions, runBlock } from '../support/run-block.js';
 import {
   type Check,
   type Checks,
@@ -395,6 +395,12 @@ export const GUIDE_CHECKS: Checks = {
       },
     }),
     async check(running) {
+      // As `docker run --env-file` passes what make-keys.js prints: with its quotes.
+      const env = { RECEIPT_KEY: `'${running.env.RECEIPT_KEY}'` };
+      await runBlock(running.file, { env }, async ({ origin, output }) => {
+        await expect(origin()).rejects.toThrow('RECEIPT_KEY is not what make-keys.js has printed');
+        expect(output()).not.toContain(JSON.parse(running.env.RECEIPT_KEY ?? '').d);
+      });
       const ask = async (body: object) => postJson(`${await running.origin()}/receipt`, body);
       const code = running.code('supported');
       expect((await ask({ code })).status).toBe(400);
