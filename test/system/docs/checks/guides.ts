@@ -491,6 +491,10 @@ export const GUIDE_CHECKS: Checks = {
   'examples/guides/express-4.md: main.cjs': {
     options: { env: { DOCS_EXPRESS: 'express4' } },
     async check(running) {
+      // An error of an async handler is answered, and does not end the process.
+      running.sandbox.faults.errorRate = 1;
+      expect(await statusOf(running.get('/author'))).toBe(503);
+      running.sandbox.faults.errorRate = 0;
       expect(await (await running.get('/items/1042')).json()).toMatchObject({ id: 1042 });
       const form = await fetch(`${await running.origin()}/downloads/1042`, {
         method: 'POST',
