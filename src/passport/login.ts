@@ -257,7 +257,7 @@ export class Login {
     const begun = this.#running?.login.begunMeanwhile ?? [];
     const byId = new Map([...this.#state.attempts, ...begun].map((it) => [it.id, it]));
     byId.delete(id);
-    return [...byId.values()].slice(-MAX_ATTEMPTS);
+    return [...byId.values()];
   }
 
   /** `passport.authorize` logs nobody in. Without any session, the app can have a callback of its own that keeps the login. */
@@ -348,7 +348,7 @@ export class Login {
     const isUsed = claims.has(authKey);
     if (!isStarted && this.#cameWithoutSession()) {
       // Without an answer of the token store it counts as the first, which is refused and marks the browser.
-      const isFirst = !isUsed && (await claims.claim(authKey).catch(() => true));
+      const isFirst = await claims.claim(authKey).catch(() => true);
       const elsewhere = isFirst ? undefined : await this.#endElsewhere({ page: randomId() });
       if (elsewhere !== undefined) return elsewhere;
     }
@@ -415,7 +415,8 @@ export class Login {
     const isRejected = isMarketgateError(error) && error.code === 'auth_key_rejected';
     const canRunElsewhere = this.#attempt !== undefined && this.#inherited === undefined;
     if (isUsed || (isRejected && canRunElsewhere)) {
-      const attempt = this.#attempt ?? this.#attempts().at(-1) ?? { id: randomId() };
+      // A callback without any has ended before.
+      const attempt = (this.#attempt ?? this.#attempts().at(-1)) as LoginAttempt;
       const [page, key] = [pageOf(attempt, authKey), shortHash(authKey)];
       const elsewhere = await this.#endElsewhere({
         attempt: attempt.id,
@@ -542,7 +543,7 @@ export class Login {
 
   /** Saves that somebody has logged in. */
   #saveLoggedIn(who: string | undefined, { attempts, last }: LoginState): Promise<void> {
-    const known = who && this.#account && shortHash(this.#account, who);
+    const known = who && shortHash(this.#account, who);
     return this.#save({ attempts, mark: undefined, pending: undefined, last, known });
   }
 
@@ -648,9 +649,7 @@ export class Login {
         return first.outcome;
       case 'look again': {
         const [type, url] = first.outcome;
-        return this.#lookAgain(
-          type === 'redirect' ? url : confirmationQuery(first.state.last?.id ?? randomId()),
-        );
+        return this.#lookAgain(type === 'redirect' ? url : confirmationQuery(randomId()));
       }
     }
   }
