@@ -282,6 +282,11 @@ it.each<[string, object, string, string]>([
   expect(body).toContain(`User name <strong><bdi>${username}</bdi>`);
 });
 
+it('the page of a login that never was is passed on for a logged-in user', async () => {
+  const { recorded, to } = await openLogin().visit({ marketgate: MADE_UP }, { user });
+  expect([recorded, to]).toEqual([[['pass']], undefined]);
+});
+
 it('the page is where the callback is, by a relative reference: also below a path that a proxy strips', async () => {
   const { start, comeBack } = openLogin({ confirm: true });
   await start();
@@ -303,6 +308,7 @@ it('a page of the app gets whose login it is and where to answer, and its reject
 it.each([
   ...['', '1', [MADE_UP]].map((marketgate) => ({ marketgate, answer: 'continue' })),
   { confirm: MADE_UP, answer: 'continue' },
+  { filter: { price: '1' } },
 ])('what the app has in the query, %j, starts a login', async (query) => {
   const { outcome } = await openLogin().visit(query);
   expect(outcome?.[0]).toBe('redirect');

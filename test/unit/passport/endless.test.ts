@@ -53,20 +53,30 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     expect(await goRound(round, start)).toEqual({ n: 5, outcome: stopped(/failureRedirect/) });
   });
 
-  it('a visitor whose logins fail can try again as often as they like', async () => {
-    const { start, comeBack } = openLogin({ where, verify: (_input: unknown) => false });
+  it('a visitor whose logins fail can try again as often as they like, also where a guard has stopped them first', async () => {
+    const session: Record<string, unknown> = {};
+    const options: OpenLogin = { where, session, verify: (_input: unknown) => false };
+    const { start, comeBack, browser } = openLogin(options);
+    if (where === 'session') session['marketgate:returnTo'] = '/account';
+    else browser.cookies['marketgate.return_to'] = '%2Faccount';
     let key = 0;
     const round = () => comeBack(`k${key++}`, {}, { failureRedirect: '/' });
     expect(await goRound(round, start)).toEqual({ n: 10 });
   });
 
   it('the sixth start stops where the service sends the browser back without an auth_key', async () => {
-    const { start } = openLogin({ where });
+    let now = 1e12;
+    const { start } = openLogin({ where, clock: () => now });
     const fromService = { headers: { 'sec-fetch-site': 'cross-site' } };
     await start();
     const again = () => start({}, fromService);
     expect(await goRound(async () => {}, again)).toEqual({ n: 4, outcome: stopped(/query/) });
     // Somebody who begins a login here is not stopped.
     expect((await start()).outcome?.[0]).toBe('redirect');
+    now += 10_000;
+    const slowly = async () => {
+      now += 10_000;
+    };
+    expect(await goRound(slowly, again)).toEqual({ n: 10 });
   });
 });

@@ -1,6 +1,7 @@
 import { loadUser, MemoryTokenStore, requireAccessToken } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { saveReturnTo } from '../../../src/web/return-to.js';
+import { deferred } from '../../support/deferred.js';
 import { fakeResponse, runMiddleware } from '../../support/fake-response.js';
 import { fakeTimers, later } from '../../support/later.js';
 import {
@@ -60,6 +61,22 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
       expect(recorded[0]?.[2]).toBe(403);
     } else expect(outcome?.[2]).toBe(403);
     expect(exchanged).toEqual(['mine']);
+  });
+
+  it('all end with a login, one that waits for "Continue" too, also when the browser still holds a copy', async () => {
+    const { start, comeBack, visit, keepCopy } = open();
+    await start({}, { headers: { 'sec-fetch-site': 'cross-site' } });
+    const waiting = { marketgate: confirmationOf((await comeBack('k1')).outcome) };
+    await start();
+    const putCopyBack = keepCopy();
+    expect((await comeBack('k2')).outcome).toEqual(success);
+    putCopyBack();
+    fakeTimers();
+    let { outcome } = await later(visit({ ...waiting, answer: 'continue' }));
+    if (outcome?.[0] === 'redirect') {
+      ({ outcome } = await visit({ marketgate: confirmationOf(outcome) }));
+    }
+    expect(outcome).toMatchObject(['fail', { code: 'login_failed' }, 403]);
   });
 
   it('are several, the newest first: a login that fails takes its own alone', async () => {
@@ -138,6 +155,35 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
       expect(await errors('videos')).toEqual([none, none]);
     });
   });
+});
+
+it('are five at most in a session, with those that begin while a login runs', async () => {
+  const verifying = deferred();
+  const verify = async (_input: unknown) => {
+    await verifying.promise;
+    return false;
+  };
+  const { start, comeBack, exchanged } = openLogin({ verify });
+  const browser = { headers: { cookie: 'sid=1' } };
+  await start({}, browser);
+  const login = comeBack('k', browser);
+  await vi.waitFor(() => expect(exchanged).toEqual(['k']), { timeout: 40_000 });
+  for (let i = 0; i < 7; i++) await start({}, browser);
+  verifying.resolve();
+  await login;
+  for (let i = 0; i < 5; i++) expect((await comeBack(`k${i}`)).outcome?.[2]).toBe(401);
+  expect((await comeBack('k5')).outcome?.[2]).toBe(403);
+});
+
+it('the page of requireLogin in a session is not lost where a browser sends the start twice, and attempts are in a cookie', async () => {
+  const session = { 'marketgate:returnTo': '/account' };
+  const { start, comeBack, browser } = openLogin({ where: 'cookie' });
+  const before = { ...browser.cookies };
+  await start({}, { session });
+  for (const name of Object.keys(browser.cookies)) browser.cookies[name] = before[name];
+  await start({}, { session });
+  expect(await comeBack('k1', { session })).toMatchObject({ outcome: success, to: '/account' });
+  expect(session).toEqual({});
 });
 
 describe('in a cookie', () => {
@@ -349,6 +395,23 @@ describe('what a session keeps is short', () => {
       });
     },
   );
+
+  it('a page for which a login that begins has no room, beside one that waits, is where it leads all the same', async () => {
+    const long = { user_firstname: 'ü'.repeat(99), user_name: 'ü'.repeat(99) };
+    const { start, comeBack, upToThePage, visit, session } = openLogin({
+      confirm: true,
+      api: { getUser: async () => ({ ...userInfo, ...long }) },
+    });
+    await upToThePage();
+    const page = await stop(session, 347);
+    await start();
+    expect(JSON.stringify(session).split(page)).toHaveLength(2);
+    const marketgate = confirmationOf((await comeBack('k2')).outcome);
+    expect(await visit({ marketgate, answer: 'continue' })).toMatchObject({
+      outcome: success,
+      to: page,
+    });
+  });
 
   it('a page that a started login has room for is where it leads', async () => {
     for (const where of ['session', 'cookie'] as const) {

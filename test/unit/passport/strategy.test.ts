@@ -41,7 +41,8 @@ it('is an OAuth2Strategy by the name of marketplace, and gives the base class no
 });
 
 describe('the start of a login', () => {
-  it.each(['GET', 'POST'])(
+  // Helpers of an app's tests give no method.
+  it.each(['GET', 'POST', undefined])(
     'by %s redirects to the service, with the app_id alone',
     async (method) => {
       const { recorded } = await openLogin().start({}, { method });
@@ -74,6 +75,28 @@ describe('a callback', () => {
     const { recorded } = await comeBack('k1', {}, { successRedirect: '/home' });
     expect(recorded).toEqual([NOT_STARTED]);
     expect(exchanged).toEqual([]);
+  });
+
+  it('of a login that this browser did not start fails so too after a login to a page, where nobody is logged in', async () => {
+    const { start, comeBack, exchanged } = openLogin();
+    await start({ returnTo: '/account' });
+    expect((await comeBack('k1')).outcome).toEqual(success);
+    const why = failure('login_failed', 403, 'another login of this browser has taken its place');
+    expect((await comeBack('k2')).recorded).toEqual([why]);
+    expect(exchanged).toEqual(['k1']);
+  });
+
+  it('uses its attempt up also with a LoginApi of the app’s own that knows no options', async () => {
+    const { loginApi } = fakeLoginApi();
+    const exchange = vi.fn(async () => ({ value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 }));
+    const { start, comeBack, keepCopy } = openLogin({
+      loginApi: { ...loginApi, exchange } as never,
+    });
+    await start();
+    const putCopyBack = keepCopy();
+    expect((await comeBack('k1')).outcome).toEqual(success);
+    putCopyBack();
+    expect((await comeBack('k2')).outcome?.[0]).not.toBe('success');
   });
 
   it('that comes twice at once with one auth_key exchanges it once', async () => {
@@ -110,7 +133,9 @@ describe('a callback', () => {
     ['given twice', { auth_key: ['a', 'b'] }, 'given once'],
     ['blank', { auth_key: '  ' }, 'empty'],
     ['a list, as Express 5 leaves it', { 'auth_key[]': 'k1' }, 'given once'],
+    ['given twice, once as a list', { auth_key: 'k1', 'auth_key[]': 'k2' }, 'given once'],
     ['in a query of the redirect URL', { x: '1?auth_key=k1' }, 'redirect URL'],
+    ['behind a path in such a query', { next: '/a?auth_key=k1' }, 'redirect URL'],
   ])('with an auth_key that is %s fails, and keeps the attempt', async (_name, query, message) => {
     const { start, visit, comeBack, exchanged } = openLogin();
     await start();
@@ -122,6 +147,7 @@ describe('a callback', () => {
   it.each([
     ['fails also where no login has begun', '1?auth_key=k/1', 'fail'],
     ['is no callback where it is a link of the app', '/a?auth_key=1', 'redirect'],
+    ['is none either where that link is absolute', 'https://b.example/?auth_key=1', 'redirect'],
   ])('with the auth_key in a query of the redirect URL %s', async (_what, next, expected) => {
     expect((await openLogin().visit({ next })).outcome?.[0]).toBe(expected);
   });
@@ -329,6 +355,17 @@ describe('failed logins count for the guess limit of their client', () => {
     expect(third.outcome).toEqual(tooMany);
     expect((await visit(openLogin({ loginApi }), 'good')).outcome).toEqual(success);
   });
+
+  it('with an attempt among them that the visitor has begun count for the address', async () => {
+    const { loginApi } = openApi({ guessLimit: { limit: 2 } });
+    const elsewhere = { headers: { 'sec-fetch-site': 'cross-site' } };
+    for (let n = 0; n < 2; n++) {
+      const login = openLogin({ loginApi });
+      await login.start();
+      await visit(login, `k${n}`, undefined, elsewhere);
+    }
+    expect((await visit(openLogin({ loginApi }), 'good')).outcome).toEqual(tooMany);
+  });
 });
 
 it.each([
@@ -452,6 +489,7 @@ describe('a userProfile of a subclass', () => {
       ['success', { id: '77', role: 'token-1' }, {}],
     ],
     ['gives no id', (_token, done) => done(null, {}), 'no profile with an id'],
+    ['gives no profile', (_token, done) => done(null), 'no profile with an id'],
     ['rejects', async () => Promise.reject(new Error('rejected')), 'rejected'],
   ])('%s', async (_name, userProfile, expected) => {
     class Subclass extends MarketplaceStrategy {}

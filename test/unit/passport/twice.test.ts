@@ -312,6 +312,91 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       },
     );
 
+    it('of two tabs that come back at once, each with its own login, one that fails leaves the other alone', async () => {
+      const { origin, letGoOn, exchanged } = await open({ spent: new Set(['k1']) });
+      fakeTimers();
+      const browser = await visitor(origin);
+      await browser.get(`${origin}/login`);
+      const first = browser.open(`${origin}/callback?auth_key=k1`);
+      await vi.waitFor(() => expect(exchanged).toEqual(['k1']), SOON);
+      const second = browser.open(`${origin}/callback?auth_key=k2`);
+      await letGoOn(2);
+      expect([(await later(first)).status, (await later(second)).text]).toEqual([
+        401,
+        '/wanted 77',
+      ]);
+    });
+
+    it('a "Continue" while a login of another tab fails logs in', async () => {
+      const verifying = deferred();
+      const verify = vi.fn(async (_input: unknown): Promise<Express.User> => ({ id: '77' }));
+      const { origin, letGoOn } = await open({ verify: (input: unknown) => verify(input) });
+      const browser = new Browser();
+      await browser.get(`${origin}/login`, { 'sec-fetch-site': 'cross-site' });
+      const visit = browser.open(`${origin}/callback?auth_key=k1`);
+      await letGoOn(1);
+      const page = await visit;
+      await browser.get(`${origin}/login`);
+      verify.mockImplementationOnce(async () => {
+        await verifying.promise;
+        throw new Error('of the app');
+      });
+      const other = browser.open(`${origin}/callback?auth_key=k2`);
+      await vi.waitFor(() => expect(verify).toHaveBeenCalled(), SOON);
+      const pressed = browser.pressContinue(page);
+      // After the callback, the page and the other callback.
+      await letGoOn(4);
+      verifying.resolve();
+      expect([(await other).status, (await pressed).text]).toEqual([500, '/wanted 77']);
+    });
+
+    it('"Not me" after a "Continue" that the browser has dropped logs nobody in', async () => {
+      const verifying = deferred();
+      const verify = vi.fn(async (_input: unknown) => {
+        await verifying.promise;
+        return { id: '77' };
+      });
+      const { origin, letGoOn } = await open({ confirm: true, verify });
+      const browser = await visitor(origin);
+      const visit = browser.open(`${origin}/callback?auth_key=k1`);
+      await letGoOn(1);
+      const { url } = await visit;
+      const first = dropped(browser, `${url}&answer=continue`);
+      await vi.waitFor(() => expect(verify).toHaveBeenCalled(), SOON);
+      const second = browser.open(`${url}&answer=cancel`);
+      await letGoOn(4, first.drop);
+      verifying.resolve();
+      expect((await second).status).toBe(403);
+      expect((await browser.open(`${origin}/home`)).text).toBe('/home nobody');
+    });
+
+    it('the second auth_key of one attempt that the service refuses says so', async () => {
+      const { origin, letGoOn } = await open({ spent: new Set(['k2']) });
+      fakeTimers();
+      const browser = await visitor(origin);
+      const first = dropped(browser, `${origin}/callback?auth_key=k1`);
+      const second = browser.open(`${origin}/callback?auth_key=k2`);
+      await letGoOn(2, first.drop);
+      const { status, text } = await later(second);
+      expect([status, text]).toEqual([401, expect.stringContaining('used')]);
+    });
+
+    it('two auth_keys of one attempt mark no browser, also where both fail: the next login asks nothing', async () => {
+      const verify = vi.fn((_input: unknown): Express.User | false => ({ id: '77' }));
+      verify.mockImplementationOnce(() => {
+        throw new Error('of the app');
+      });
+      verify.mockReturnValueOnce(false);
+      const { origin, letGoOn } = await open({ verify: (input: unknown) => verify(input) });
+      const browser = await visitor(origin);
+      const first = dropped(browser, `${origin}/callback?auth_key=k1`);
+      const second = browser.open(`${origin}/callback?auth_key=k2`);
+      await letGoOn(2, first.drop);
+      expect((await second).status).toBe(401);
+      await browser.get(`${origin}/login`);
+      expect((await browser.open(`${origin}/callback?auth_key=k3`)).text).toBe('/wanted 77');
+    });
+
     it.each(['while it runs', 'after it', 'with one more cookie'])(
       'a stranger with the visitor’s cookies and another auth_key cannot answer for a login that asks: %s',
       async (when) => {
@@ -562,6 +647,17 @@ describe.each(expressVersions)('in two processes on %s', (_version, express) => 
       expect(logins()).toHaveLength(1);
     });
 
+    it('a callback that comes to the other after the login leads to where that was', async () => {
+      const { origin, callback, letGoOn, later, follow, browser, exchanged } = await open();
+      const cookie = browser.cookies(origin);
+      const login = callback();
+      await letGoOn(1);
+      expect((await follow(await later(login))).text).toBe('/wanted 77');
+      const late = await later(browser.get(`${origin}/callback?auth_key=k1`, { cookie }));
+      expect((await follow(late)).text).toBe('/wanted 77');
+      expect(exchanged()).toEqual(['k1']);
+    });
+
     it('two auth_keys of one attempt are one login', async () => {
       const { callback, letGoOn, later, follow, exchanged } = await open();
       const both = [callback('k1'), callback('k2')];
@@ -572,20 +668,26 @@ describe.each(expressVersions)('in two processes on %s', (_version, express) => 
       expect(exchanged()).toHaveLength(1);
     });
 
-    it('a login that fails in one fails in the other, without a redirect more than once', async () => {
-      const verify = (_input: unknown) => false;
-      const { callback, letGoOn, later, follow, browser } = await open({ verify });
-      const both = [callback(), callback()];
-      await letGoOn();
-      const responses = await later(Promise.all(both));
-      browser.history.length = 0;
-      for (const response of responses) {
-        const isAgain = AGAIN.test(locationOf(response));
-        const { status } = isAgain ? await follow(response) : response;
-        expect([401, 403]).toContain(status);
-      }
-      expect(browser.history.length).toBeLessThanOrEqual(1);
-    });
+    it.each([
+      ['one auth_key', 'k1'],
+      ['two auth_keys of one attempt', 'k2'],
+    ])(
+      'a login with %s that fails in one fails in the other, without a redirect more than once',
+      async (_keys, second) => {
+        const verify = (_input: unknown) => false;
+        const { callback, letGoOn, later, follow, browser } = await open({ verify });
+        const both = [callback(), callback(second)];
+        await letGoOn();
+        const responses = await later(Promise.all(both));
+        browser.history.length = 0;
+        for (const response of responses) {
+          const isAgain = AGAIN.test(locationOf(response));
+          const { status } = isAgain ? await follow(response) : response;
+          expect([401, 403]).toContain(status);
+        }
+        expect(browser.history.length).toBeLessThanOrEqual(1);
+      },
+    );
 
     it('another browser that comes with the auth_key is not logged in, with an attempt of its own or without', async () => {
       const { callback, letGoOn, later, follow, origin, exchanged } = await open();
@@ -625,6 +727,29 @@ describe.each(expressVersions)('in two processes on %s', (_version, express) => 
       expect(exchanged()).toEqual(['k1', 'k1']);
     },
   );
+});
+
+it('an outage of the service is told at once: no process looks for the login in another', async () => {
+  const exchange = () => Promise.reject(new MarketgateError('service_unavailable', 'down'));
+  const { callback } = await openTwo({ tokenStore: undefined, api: { exchange } });
+  expect((await callback()).status).toBe(503);
+});
+
+it('of two tabs that come back at once, one that fails leaves what waits for "Continue" in the other', async () => {
+  const verify = vi.fn((_input: unknown): Express.User | false => ({ id: '77' }));
+  const { origin, letGoOn, exchanged } = await openApp({
+    verify: (input: unknown) => verify(input),
+  });
+  const browser = await visitor(origin);
+  await browser.get(`${origin}/login`);
+  const asks = { 'sec-fetch-dest': 'iframe' };
+  const first = browser.open(`${origin}/callback?auth_key=k1`, asks);
+  await vi.waitFor(() => expect(exchanged).toEqual(['k1']), SOON);
+  verify.mockReturnValueOnce(false);
+  const second = browser.open(`${origin}/callback?auth_key=k2`);
+  await letGoOn(2);
+  expect((await second).status).toBe(401);
+  expect((await browser.pressContinue(await first)).text).toBe('/wanted 77');
 });
 
 it('an auth_key that the service refuses says so, with a session that other processes share, also if it cannot be read once', async () => {

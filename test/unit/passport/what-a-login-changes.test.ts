@@ -103,6 +103,13 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     expect(own.outcome).toEqual(success);
   });
 
+  it('a callback again, whose login waits for "Continue", is passed on once somebody else is logged in', async () => {
+    const { start, comeBack } = open({ confirm: true });
+    await start();
+    expect((await comeBack('k1')).outcome).toSatisfy(isAsked);
+    expect((await comeBack('k1', { user: ADA })).outcome).toEqual(passed);
+  });
+
   it('"Continue" logs in nobody, and changes no token, where the service now names another account', async () => {
     const getUser = vi.fn(async () => userInfo);
     const tokenStore = new MemoryTokenStore({ clock: () => 0 });
