@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import sqlite from 'node-sqlite3-wasm';
 import { SQLITE, SqlHolderStore } from './sql-holder-store.js';
 
-test('a code is the same in any spelling', async () => {
+test('a code and a holder are the same in any spelling', async () => {
   const memory = new sqlite.Database();
   const db = { query: async (sql, values) => ({ rows: memory.all(sql, values) }) };
   await db.query(SQLITE.table);
@@ -17,6 +17,10 @@ test('a code is the same in any spelling', async () => {
   ]) {
     assert.deepEqual(await store.holders(pasted), ['anna'], JSON.stringify(pasted));
   }
+  // An id as the app's database gives it.
+  await store.take(code, '42', 2);
+  await store.release(code, 42);
+  assert.deepEqual(await store.holders(code), ['anna']);
   await store.release(code.replaceAll('-', '\u2013'));
   assert.deepEqual(await store.holders(code), []);
 });
