@@ -459,6 +459,14 @@ export const GUIDE_CHECKS: Checks = {
     expect(await browser.open(callback)).toMatchObject({ url: `${origin}/account`, status: 200 });
     const refused = await new Browser().get(callback);
     expect([refused.status, await refused.json()]).toEqual([401, { code: 'login_failed' }]);
+    const visitor = new Browser();
+    const last = await visitor.logInUpToCallback(`${origin}/login`);
+    running.sandbox.faults.errorRate = 1;
+    const outage = await visitor.get(last, { accept: 'application/json' });
+    expect([outage.status, await outage.json()]).toMatchObject([
+      503,
+      { code: 'service_unavailable' },
+    ]);
   },
   'examples/guides/rotating-keys.md: main.js': {
     async prepare() {
