@@ -305,7 +305,8 @@ export class Login {
   /** Where the login leads: where this start says, or the page that required it, also after a login that has failed. */
   #wanted(): string | undefined {
     const { attempts, last } = this.#state;
-    const earlier = attempts.at(-1)?.to ?? (last?.ok ? undefined : last?.to);
+    const earlier =
+      attempts.findLast(({ to }) => to !== undefined)?.to ?? (last?.ok ? undefined : last?.to);
     const wanted = safeReturnTo(this.#options.returnTo) ?? readReturnTo(this.#req) ?? earlier;
     // A login that leads to itself would begin a second one, which then counts as begun here.
     const isItself = wanted !== undefined && withoutQuery(wanted) === pathnameOf(this.#req);

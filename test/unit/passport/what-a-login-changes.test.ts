@@ -135,6 +135,14 @@ it.each(['/login', '/login?again'])(
   },
 );
 
+it('a login leads to the page of an earlier start, also where one between them leads nowhere', async () => {
+  const { start, comeBack } = openLogin();
+  await start({ returnTo: '/account' });
+  await start({ returnTo: '/login' }, { originalUrl: '/login' });
+  await start();
+  expect(await comeBack()).toMatchObject({ outcome: success, to: '/account' });
+});
+
 describe.each(expressVersions)('on %s, with passport and its sessions', (_version, express) => {
   /** An app with a password login beside that of the marketplace. */
   async function app(more: object = {}) {
