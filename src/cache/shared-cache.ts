@@ -9,7 +9,7 @@ export interface SharedCache {
   read(key: string): Promise<SharedRow>;
   /**
    * Stores a value for `ttl` milliseconds, unless one of the same or a later `order` is there. Compares and writes in one
-   * step.
+   * step. The row itself, from a client that sends a call again whose answer was lost, counts as stored.
    * @returns whether it was stored.
    */
   write(key: string, value: string, ttl: number, order: number): Promise<boolean>;
