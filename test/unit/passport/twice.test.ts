@@ -137,6 +137,19 @@ const MODES: [string, Options][] = [
 describe.each(expressVersions)('on %s', (_version, express) => {
   describe.each(MODES)('with attempts in %s', (_where, mode) => {
     const open = (options: Options = {}) => openApp({ express, ...mode, ...options });
+    /** A visitor at "Continue as NAME?". Once it is pressed, `verify` waits until the test resolves `verifying`. */
+    const askedSlowly = async () => {
+      const verifying = deferred();
+      const verify = vi.fn(async (_input: unknown) => {
+        await verifying.promise;
+        return { id: '77' };
+      });
+      const app = await open({ confirm: true, verify });
+      const browser = await visitor(app.origin);
+      const visit = browser.open(`${app.origin}/callback?auth_key=k1`);
+      await app.letGoOn(1);
+      return { ...app, browser, page: await visit, verify, verifying };
+    };
 
     it('a callback that comes twice logs in once, and the second is where the first was', async () => {
       const { origin, exchanged, logins, letGoOn } = await open();
@@ -171,16 +184,8 @@ describe.each(expressVersions)('on %s', (_version, express) => {
     );
 
     it('"Continue" twice is one login, also where a page has set a cookie meanwhile', async () => {
-      const verifying = deferred();
-      const verify = vi.fn(async (_input: unknown) => {
-        await verifying.promise;
-        return { id: '77' };
-      });
-      const { origin, letGoOn } = await open({ confirm: true, verify });
-      const browser = await visitor(origin);
-      const visit = browser.open(`${origin}/callback?auth_key=k1`);
-      await letGoOn(1);
-      const url = `${(await visit).url}&answer=continue`;
+      const { origin, letGoOn, browser, page, verify, verifying } = await askedSlowly();
+      const url = `${page.url}&answer=continue`;
       const first = dropped(browser, url);
       await vi.waitFor(() => expect(verify).toHaveBeenCalled(), SOON);
       const second = browser.get(url, { cookie: `${browser.cookies(origin)}; seen=2` });
@@ -351,19 +356,10 @@ describe.each(expressVersions)('on %s', (_version, express) => {
     });
 
     it('"Not me" after a "Continue" that the browser has dropped logs nobody in', async () => {
-      const verifying = deferred();
-      const verify = vi.fn(async (_input: unknown) => {
-        await verifying.promise;
-        return { id: '77' };
-      });
-      const { origin, letGoOn } = await open({ confirm: true, verify });
-      const browser = await visitor(origin);
-      const visit = browser.open(`${origin}/callback?auth_key=k1`);
-      await letGoOn(1);
-      const { url } = await visit;
-      const first = dropped(browser, `${url}&answer=continue`);
+      const { origin, letGoOn, browser, page, verify, verifying } = await askedSlowly();
+      const first = dropped(browser, `${page.url}&answer=continue`);
       await vi.waitFor(() => expect(verify).toHaveBeenCalled(), SOON);
-      const second = browser.open(`${url}&answer=cancel`);
+      const second = browser.open(`${page.url}&answer=cancel`);
       await letGoOn(4, first.drop);
       verifying.resolve();
       expect((await second).status).toBe(403);
@@ -423,16 +419,7 @@ describe.each(expressVersions)('on %s', (_version, express) => {
     it.each(['a callback again', 'another callback', '"Not me"'])(
       'while "Continue" runs, %s ends where that does',
       async (what) => {
-        const verifying = deferred();
-        const verify = vi.fn(async (_input: unknown) => {
-          await verifying.promise;
-          return { id: '77' };
-        });
-        const { origin, letGoOn } = await open({ confirm: true, verify });
-        const browser = await visitor(origin);
-        const visit = browser.open(`${origin}/callback?auth_key=k1`);
-        await letGoOn(1);
-        const page = await visit;
+        const { origin, letGoOn, browser, page, verify, verifying } = await askedSlowly();
         const pressed = browser.pressContinue(page);
         await vi.waitFor(() => expect(verify).toHaveBeenCalled(), SOON);
         const key = what === 'another callback' ? 'k2' : 'k1';
