@@ -9,7 +9,7 @@ import {
   type SuiteSetup,
   suite,
   type TestRunner,
-} from '../../src/testing/suite.js';
+} from './suite.js';
 
 /** What {@link describeSharedCache} is given for each test. */
 export interface SharedCacheSetup extends SuiteSetup {

@@ -83,14 +83,13 @@ describe.skipIf(redisIsMissing()).each(Object.entries(OPEN))('with %s', (kind, o
     there?.close();
   });
 
-  const storeOf = ({ client }: Opened) =>
-    new RedisTokenStore({ client, prefix, clock: time.clock });
-  const holdersOf = ({ client }: Opened, cooldown?: number) =>
-    new RedisHolderStore({ client, prefix, secret: 'x'.repeat(32), cooldown });
+  const storeOf = ({ client }: Opened) => new RedisTokenStore({ client, prefix });
+  const holdersOf = ({ client }: Opened) =>
+    new RedisHolderStore({ client, prefix, secret: 'x'.repeat(32) });
   const cacheOf = ({ client, subscriber }: Opened) =>
     new RedisCache({ client, subscriber, prefix });
 
-  describeTokenStore('RedisTokenStore', () => ({ store: storeOf(here), ...time }), {
+  describeTokenStore('RedisTokenStore', () => ({ store: storeOf(here) }), {
     describe,
     it,
   });
@@ -99,9 +98,6 @@ describe.skipIf(redisIsMissing()).each(Object.entries(OPEN))('with %s', (kind, o
     () => ({
       store: holdersOf(here),
       peer: holdersOf(there),
-      cooldown: { store: holdersOf(here, 1000), milliseconds: 1000 },
-      // Real time passes with one of the clients.
-      ...(kind === 'node-redis' ? {} : time),
     }),
     { describe, it },
   );
