@@ -2,6 +2,7 @@ import { channel, subscribe } from 'node:diagnostics_channel';
 import { debuglog } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { MarketgateErrorCode } from './errors.js';
+import { helpFor } from './help.js';
 
 /**
  * Names of query parameters, fields and headers whose values are secrets. The package's own messages contain
@@ -178,7 +179,7 @@ export function warnOnce(code: WarningCode, what = ''): void {
   shared[EMITTED] ??= new Set();
   if (shared[EMITTED].has(code)) return;
   shared[EMITTED].add(code);
-  process.emitWarning(`${WARNINGS[code]}${what} (npx marketgate explain ${code})`, {
+  process.emitWarning(`${WARNINGS[code]}${what} (${helpFor(code)})`, {
     type: 'MarketgateWarning',
     code,
   });

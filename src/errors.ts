@@ -1,3 +1,5 @@
+import { helpFor } from './help.js';
+
 // A registered symbol, because an app can load both the ESM and the CommonJS build, whose classes differ
 // for `instanceof`.
 const BRAND = Symbol.for('marketgate.error');
@@ -49,7 +51,7 @@ export class MarketgateError extends Error {
   constructor(code: MarketgateErrorCode, message: string, options: MarketgateErrorOptions = {}) {
     const { status } = ERROR_CODES[code];
     const { cause, retryAfter, detail } = options;
-    const help = `npx marketgate explain ${code}`;
+    const help = helpFor(code);
     const expose = status < 500;
     super(expose ? message : `${message} (${help})`, cause === undefined ? undefined : { cause });
     this.code = code;
@@ -90,62 +92,78 @@ export function isMarketgateError(error: unknown): error is MarketgateError {
 }
 
 /**
- * Every code of a {@link MarketgateError}, with its HTTP status and the `title` and `detail` that visitors
- * see, which contain no internals and no secrets.
+ * The visitor's next step: "login", "account" (log in with another one), "code" (enter a purchase code), "again", "contact"
+ * (the site can help), or "home", the start page.
+ */
+export type WayOn = 'login' | 'account' | 'code' | 'again' | 'contact' | 'home';
+
+/**
+ * Every code of a {@link MarketgateError}: its HTTP status, and what visitors see: a `title`, a `detail` and a way on, without
+ * internals and secrets.
  */
 export const ERROR_CODES = {
   // What the package could not find out.
   service_unavailable: {
     status: 503,
+    way: 'again',
     title: 'The marketplace cannot be reached',
     detail: 'Nothing is wrong on your side. Please try again shortly.',
   },
   unexpected_response: {
     status: 502,
-    title: 'The marketplace gave an answer that makes no sense',
+    way: 'again',
+    title: 'The marketplace does not work right now',
     detail: 'Nothing is wrong on your side. Please try again shortly.',
   },
   service_refused: {
     status: 502,
-    title: 'The marketplace refused the request',
+    way: 'again',
+    title: 'The marketplace did not answer this site',
     detail: 'Nothing is wrong on your side. Please tell the site if this goes on.',
   },
   api_key_rejected: {
     status: 500,
+    way: 'contact',
     title: 'This site is not set up correctly',
     detail:
       'This site cannot ask the marketplace at the moment. Please tell the site; it is not your fault.',
   },
   app_credentials_rejected: {
     status: 500,
+    way: 'contact',
     title: 'This site is not set up correctly',
     detail:
       'Logging in does not work on this site at the moment. Please tell the site; it is not your fault.',
   },
   store_unavailable: {
     status: 503,
-    title: 'This site cannot read its own records',
-    detail: 'This site cannot look up its records just now. Please try again shortly.',
+    way: 'again',
+    title: 'This site has a problem right now',
+    detail: 'Nothing is wrong on your side. Please try again shortly.',
   },
 
   // Logging in.
   auth_key_rejected: {
     status: 401,
+    way: 'login',
     title: 'The login could not be completed',
     detail: 'This login link was already used or is too old. Please log in again.',
   },
   login_failed: {
     status: 401,
+    way: 'login',
     title: 'The login could not be completed',
     detail: 'The marketplace did not say who you are. Please log in again.',
   },
   login_required: {
     status: 401,
+    way: 'login',
     title: 'Please log in',
     detail: 'You need to be logged in to see this.',
   },
   access_token_expired: {
     status: 401,
+    way: 'login',
     title: 'Your login has ended',
     detail: 'It lasts for a limited time. Please log in again.',
   },
@@ -153,43 +171,54 @@ export const ERROR_CODES = {
   // Purchases.
   purchase_required: {
     status: 402,
+    way: 'code',
     title: 'A purchase code is needed',
     detail: 'This is for customers. Please enter your purchase code.',
   },
   purchase_code_invalid: {
     status: 403,
+    way: 'code',
     title: 'This purchase code is not valid',
     detail:
       'The marketplace does not know this purchase code. Please check that you copied the whole code.',
   },
   purchase_item_mismatch: {
     status: 403,
+    way: 'code',
     title: 'This purchase code is for another item',
     detail: 'The code itself is valid. Please use the code that you got with this item.',
   },
   license_type_mismatch: {
     status: 403,
+    way: 'code',
     title: 'This needs another licence',
-    detail: 'This purchase code is valid, but its licence does not include this.',
+    detail:
+      'This purchase code is valid, but its licence does not include this. Please use a code with the right licence.',
   },
   support_expired: {
     status: 403,
+    way: 'contact',
     title: 'Support has ended',
-    detail: 'This purchase code is valid, but its support period has ended or was never included.',
+    detail:
+      'This purchase code is valid, but its support period has ended or was never included. You can renew it at the marketplace.',
   },
   purchase_not_accepted: {
     status: 403,
+    way: 'code',
     title: 'This purchase is not accepted here',
-    detail: 'The code itself is valid, but this page is not for it.',
+    detail:
+      'The code itself is valid, but this page is not for it. Please use another one, if you have one.',
   },
   purchase_held: {
     status: 403,
+    way: 'account',
     title: 'This purchase code is in use',
     detail:
       'This purchase code is used by another account. If it is yours, log in with that account, or ask this site to release the code.',
   },
   too_many_attempts: {
     status: 429,
+    way: 'again',
     title: 'Too many attempts',
     detail:
       'There were too many wrong purchase codes, items or logins from your connection. Please wait a little and try again.',
@@ -198,15 +227,17 @@ export const ERROR_CODES = {
   // Items.
   item_not_found: {
     status: 404,
+    way: 'home',
     title: 'There is no such item',
     detail: 'It may have left the catalogue. Please check the address.',
   },
   item_id_invalid: {
     status: 400,
+    way: 'home',
     title: 'This is not an item number',
     detail: 'An item number is a whole number, like 1042.',
   },
-} as const satisfies Record<string, { status: number; title: string; detail: string }>;
+} as const satisfies Record<string, { status: number; way: WayOn; title: string; detail: string }>;
 
 /** The `code` of a {@link MarketgateError}. */
 export type MarketgateErrorCode = keyof typeof ERROR_CODES;

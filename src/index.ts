@@ -123,6 +123,7 @@ export type {
   VerifyInput,
   VerifyWithDone,
 } from './passport/verify.js';
+export type { ContinueWords, ErrorWords, PageWords, Site, SiteWords } from './site.js';
 export {
   EncryptedTokenStore,
   type EncryptedTokenStoreOptions,

@@ -7,12 +7,12 @@ import {
   type MarketgateError,
   type MarketgateErrorCode,
 } from '../errors.js';
-import { type Html, html, PAGE_POLICY, page } from '../html.js';
 import { functionOf, readOptions, type Table } from '../options.js';
-import { isLoginRequest } from '../web/login-request.js';
+import { noteSite, type Site, siteOption, sitePolicy } from '../site.js';
 import { prefersHtml } from '../web/request.js';
 import { refuseWith } from '../web/response.js';
 import { contextOf, varyOn } from './context.js';
+import { errorPage } from './error-page.js';
 import { pathOption, redirectToLogin } from './login.js';
 import { onceNext } from './middleware.js';
 
@@ -32,6 +32,12 @@ export interface ErrorHandlerOptions {
    */
   redeemPath?: string | undefined;
   /**
+   * The site that the pages belong to: its name, logo, start page and contact, and its words, which are also those of
+   * problem+json. The page "Continue as NAME?" of a {@link MarketplaceStrategy} without a `site` shows the same one, if all
+   * error handlers of the process have the same. Default: none; pages are in English, and lead to "/".
+   */
+  site?: Site | undefined;
+  /**
    * Logs an error of status 500 and above, in one line: the request's method and the app's route (its pattern, because a path can contain a code), the status,
    * the code, the message for the operator, and the command that prints more. `error` is given only where it is no
    * {@link MarketgateError}: a session that cannot be written before a redirect. It can be async. Default
@@ -40,7 +46,7 @@ export interface ErrorHandlerOptions {
   log?: ((line: string, error?: unknown) => unknown) | false | undefined;
   /**
    * Responds with your own page to a visitor who prefers HTML. Status and headers are set already. It can be
-   * async; when it fails, the error goes to `next`. Default: a small page in English.
+   * async; when it fails, the error goes to `next`. Default: a small page of the `site`.
    */
   render?: ((problem: Problem, req: Request, res: Response) => unknown) | undefined;
 }
@@ -51,6 +57,7 @@ type Render = NonNullable<ErrorHandlerOptions['render']>;
 const OPTIONS = {
   loginPath: pathOption,
   redeemPath: pathOption,
+  site: siteOption,
   log: (...given): Log | undefined => (given[2] === false ? () => {} : functionOf<Log>()(...given)),
   render: functionOf<Render>(),
 } satisfies Table<ErrorHandlerOptions>;
@@ -86,11 +93,15 @@ export type ErrorMiddleware = (
 export function problemOf(error: MarketgateError): Problem;
 export function problemOf(error: unknown): Problem | undefined;
 export function problemOf(error: unknown): Problem | undefined {
-  if (!isMarketgateError(error)) return undefined;
+  return isMarketgateError(error) ? problemInWords(error, {}) : undefined;
+}
+
+/** The problem of an error, in the words of a site where it has its own. */
+function problemInWords(error: MarketgateError, { words }: Site): Problem {
   const { code, status, retryAfter } = error;
-  const { title, detail } = ERROR_CODES[code];
-  const type = `urn:marketgate:error:${code}`;
-  const problem = { type, title, status, detail: error.detail ?? detail, code };
+  const usual = ERROR_CODES[code];
+  const { title = usual.title, detail = error.detail ?? usual.detail } = words?.[code] ?? {};
+  const problem = { type: `urn:marketgate:error:${code}`, title, status, detail, code };
   return retryAfter === undefined ? problem : { ...problem, retryAfter: Math.ceil(retryAfter) };
 }
 
@@ -101,11 +112,14 @@ export function problemOf(error: unknown): Problem | undefined {
  * @throws TypeError that names the wrong option, when it is made.
  *
  * @example
- * app.use(errorHandler({ loginPath: '/login', redeemPath: '/redeem' })); // below all routes
+ * const site = { name: 'My shop', logo: '/logo.svg', contact: 'help@shop.example' };
+ * app.use(errorHandler({ loginPath: '/login', redeemPath: '/redeem', site })); // below all routes
  */
 export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware {
   const owner = 'errorHandler';
-  const { loginPath, redeemPath, log, render } = readOptions(owner, OPTIONS, options);
+  const { site, log, render, ...paths } = readOptions(owner, OPTIONS, options);
+  const { loginPath } = paths;
+  noteSite(site);
 
   const report = async (req: IncomingMessage, what: string, ...error: unknown[]): Promise<void> => {
     const line = `marketgate: ${req.method} ${routeOf(req)} ${what}`.replace(/\s+/g, ' ');
@@ -122,7 +136,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     res: ServerResponse,
   ): Promise<void> => {
     contextOf(req, res);
-    const problem = problemOf(error);
+    const problem = problemInWords(error, site ?? {});
     // After the visitor has left, the error is usually only the aborted request.
     if (problem.status >= 500 && !res.closed) {
       void report(req, `${problem.status} ${error.code}: ${error.message}`);
@@ -152,8 +166,8 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     } else {
       res.setHeader('Content-Type', 'text/html; charset=utf-8');
       // No `form-action`: browsers apply it to the redirects after a form, too, and those can lead to the marketplace's login.
-      res.setHeader('Content-Security-Policy', PAGE_POLICY);
-      res.end(errorPage(problem, nextStep(problem, req, loginPath, redeemPath)));
+      res.setHeader('Content-Security-Policy', sitePolicy(site));
+      res.end(errorPage(problem, req, { ...paths, site }));
     }
   };
 
@@ -169,44 +183,3 @@ function routeOf(req: IncomingMessage): string {
   const path: unknown = (req as { route?: { path?: unknown } }).route?.path;
   return path === undefined ? '(no route)' : String(path);
 }
-
-const errorPage = ({ title, detail, status }: Problem, next: Html): string =>
-  page(
-    title,
-    html`<h1>${title}</h1>
-<p>${detail}</p>
-${next}
-<p><small>Error ${status}</small></p>`,
-  );
-
-/** What the visitor can do next. */
-function nextStep(
-  { code }: Problem,
-  req: IncomingMessage & { readonly body?: unknown },
-  loginPath: string | undefined,
-  redeemPath: string | undefined,
-): Html {
-  // The strategy can have replaced the problem's own status.
-  const { status } = ERROR_CODES[code];
-  // A callback that is opened again would find its auth_key used.
-  if (loginPath && (status === 401 || isLoginRequest(req))) {
-    return html`<p><a href="${loginPath}">Log in</a></p>`;
-  }
-  // The visitor has sent a code with a form, and can correct it.
-  if (Object.hasOwn(Object(req.body), 'purchase_code')) return codeForm('Try again');
-  if (redeemPath && (status === 402 || status === 403)) return codeForm('Continue', redeemPath);
-  // The empty reference is the address of this page.
-  if ((status >= 500 || status === 429) && req.method === 'GET') {
-    return html`<p><a href="">Try again</a></p>`;
-  }
-  return html`<p><a href="/">To the start page</a></p>`;
-}
-
-/** @param action - where the code is sent; by default to the address of this page. */
-const codeForm = (button: string, action?: string): Html =>
-  html`<form method="post"${action && html` action="${action}"`}>
-<label>Purchase code
-<input name="purchase_code" required maxlength="200" autocomplete="off" autocapitalize="off" spellcheck="false"></label>
-<button class="main">${button}</button>
-</form>
-<p><a href="/">To the start page</a></p>`;

@@ -4,6 +4,7 @@ import {
   MarketgateError,
   type MarketgateErrorCode,
   problemOf,
+  type Site,
 } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
@@ -49,6 +50,23 @@ it('problemOf gives what the error has for visitors, and nothing for an error of
   const error = new MarketgateError('login_failed', 'x', { detail: 'Allow cookies.' });
   expect(problemOf(error)).toMatchObject({ detail: 'Allow cookies.', code: 'login_failed' });
   expect(problemOf({ code: 'login_required' })).toBeUndefined();
+});
+
+it.each<[string, unknown]>([
+  ['site.logo', { logo: 'javascript:alert(1)' }],
+  ['site.logo', { logo: '//cdn.example/logo.svg' }],
+  ['site.logo', { logo: 'logo.svg' }],
+  ['site.home', { home: '/\\evil.example' }],
+  ['site.home', { home: 'help@shop.example' }],
+  ['site.contact', { contact: 'mailto:help@shop.example' }],
+  ['site.contact', { contact: 7 }],
+  ['site.name', { name: ' ' }],
+  ['site.words.login_failed.title', { words: { login_failed: { title: 1 } } }],
+  ['site.words: unknown option "logn"', { words: { logn: {} } }],
+  ['site: unknown option "color"', { color: 'red' }],
+])('errorHandler refuses a wrong %s: %j', (name, site) => {
+  expect(() => errorHandler({ site: site as Site })).toThrow(TypeError);
+  expect(() => errorHandler({ site: site as Site })).toThrow(name);
 });
 
 describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
@@ -210,39 +228,126 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
       const asked = body === undefined ? request(app).get(path) : request(app).post(path);
       return (await asked.set('accept', BROWSER).send(body)).text;
     };
-    const [LOGIN, AGAIN] = ['<a href="/login">Log in</a>', '<a href="">Try again</a>'];
-    const [HOME, FORM, REDEEM] = [
-      '<a href="/">To the start page</a>',
-      '<form method="post">',
-      '<form method="post" action="/redeem">',
-    ];
+    const HOME = 'To the start page';
+    const FORM = '<form method="post">';
+    const REDEEM = '<form method="post" action="/redeem">';
+    const linkTo = (href: string, text: string) =>
+      `<p class="next"><a href="${href}" class="button main">${text}</a></p>`;
+    const [LOGIN, AGAIN] = [linkTo('/login', 'Log in'), linkTo('', 'Try again')];
+    const ANOTHER = linkTo('/login', 'Log in with another account');
+    const contact = { site: { contact: '/help' } };
+    const HELP = linkTo('/help', 'Contact us');
 
     it.each<[MarketgateErrorCode, string, ErrorHandlerOptions, Visit?]>([
       ['purchase_required', REDEEM, paths],
       ['purchase_code_invalid', REDEEM, paths],
       ['purchase_item_mismatch', REDEEM, paths],
-      ['purchase_required', HOME, { loginPath: '/login' }],
-      ['item_not_found', HOME, paths],
+      ['license_type_mismatch', REDEEM, paths],
+      ['purchase_not_accepted', REDEEM, paths],
+      ['purchase_required', linkTo('/', HOME), { loginPath: '/login' }],
+      ['purchase_required', HELP, contact],
+      ['purchase_held', ANOTHER, paths],
+      ['purchase_held', HELP, contact],
+      ['support_expired', linkTo('/', HOME), paths],
+      ['support_expired', HELP, { ...paths, ...contact }],
+      ['item_not_found', linkTo('/', HOME), { ...paths, ...contact }],
+      [
+        'item_not_found',
+        linkTo('https://shop.example/', HOME),
+        { site: { home: 'https://shop.example/' } },
+      ],
       ['auth_key_rejected', LOGIN, paths],
       ['login_failed', LOGIN, paths],
-      ['login_failed', HOME, {}],
+      ['login_failed', linkTo('/', HOME), {}],
       ['login_required', LOGIN, paths, { path: '/login' }],
       ['service_unavailable', AGAIN, paths],
       ['too_many_attempts', AGAIN, {}],
+      ['api_key_rejected', HELP, contact],
       // The app's own parameter: only where the strategy has run can an auth_key be used up.
       ['service_unavailable', AGAIN, paths, { path: '/account?auth_key=mine' }],
       // A form with a code can be corrected, a form with something else cannot be sent again.
       ['purchase_code_invalid', FORM, paths, { body: 'purchase_code=my-code' }],
       ['service_unavailable', FORM, {}, { body: 'purchase_code=my-code' }],
-      ['service_unavailable', HOME, paths, { body: 'name=x' }],
-    ])('of %s has a way on: %s, with %j and %j', async (code, step, options, visit) => {
+      ['service_unavailable', linkTo('/', HOME), paths, { body: 'name=x' }],
+      ['support_expired', linkTo('/', HOME), paths, { body: 'purchase_code=my-code' }],
+    ])('of %s has one next step: %s, with %j and %j', async (code, step, options, visit) => {
       const text = await pageOf(code, options, visit);
       expect(text).toContain(step);
-      for (const other of [LOGIN, AGAIN, FORM, REDEEM].filter((each) => each !== step)) {
-        expect(text).not.toContain(other);
-      }
+      const steps = text.match(/<form|class="button main"/g);
+      expect(steps).toHaveLength(1);
+      expect(text).toContain(HOME);
       if (step.startsWith('<form')) expect(text).toContain('<input name="purchase_code" required');
-      expect(text).not.toMatch(/undefined|my-code/);
+      expect(text).not.toMatch(/undefined|my-code|Error \d/);
+    });
+
+    it('says in how many seconds it can be tried again, where that is known', async () => {
+      const error = failure('too_many_attempts', { retryAfter: 41.5 });
+      const { text } = await request(appThat(error)).get('/').set('accept', BROWSER);
+      expect(text).toContain('You can try again in 42 seconds.');
+      expect(await pageOf('too_many_attempts', {})).not.toContain('seconds');
+    });
+
+    it('shows the name, the logo, the start page and the contact of the site', async () => {
+      const site = {
+        name: 'Ada & Co',
+        logo: 'https://cdn.example/a;b,c.svg?v=1',
+        contact: 'help@shop.example',
+      };
+      const app = appThat(failure('login_failed'), { site: { ...site, home: '/start' } });
+      const { text, headers } = await request(app).get('/').set('accept', BROWSER);
+      expect(text).toContain(
+        '<header><a href="/start"><img src="https://cdn.example/a;b,c.svg?v=1" alt="" height="40">Ada &amp; Co</a></header>',
+      );
+      expect(text).toContain('<title>The login could not be completed · Ada &amp; Co</title>');
+      expect(text).toContain('<footer><a href="mailto:help@shop.example">Contact us</a></footer>');
+      expect(headers['content-security-policy']).toMatch(
+        /^default-src 'none'; .*; img-src https:\/\/cdn\.example\/a%3Bb%2Cc\.svg$/,
+      );
+    });
+
+    it('lets a logo of the site itself be loaded', async () => {
+      const app = appThat(failure('login_failed'), { site: { logo: '/logo.svg' } });
+      const { text, headers } = await request(app).get('/').set('accept', BROWSER);
+      expect(text).toContain('<img src="/logo.svg" alt="To the start page" height="40">');
+      expect(headers['content-security-policy']).toMatch(/; img-src 'self'$/);
+    });
+
+    it('speaks the language of the site, as does the problem of RFC 9457', async () => {
+      const words = {
+        too_many_attempts: {
+          title: 'Zu viele Versuche',
+          detail: 'Bitte warten.',
+          button: 'Nochmal',
+        },
+        purchase_required: { button: 'Weiter' },
+        page: {
+          lang: 'de',
+          wait: 'In {seconds} s.',
+          home: 'Startseite',
+          contact: 'Hilfe',
+          code: 'Kaufcode',
+        },
+      };
+      const options = { ...paths, site: { contact: '/hilfe', words } };
+      const app = appThat(failure('too_many_attempts', { retryAfter: 9 }), options);
+      const { text } = await request(app).get('/').set('accept', BROWSER);
+      for (const part of [
+        'lang="de"',
+        'Zu viele Versuche',
+        'Bitte warten.',
+        'In 9 s.',
+        'Startseite',
+      ]) {
+        expect(text).toContain(part);
+      }
+      expect(text).toContain(linkTo('', 'Nochmal'));
+      expect((await request(app).get('/')).body).toMatchObject({
+        title: 'Zu viele Versuche',
+        detail: 'Bitte warten.',
+      });
+      const form = await pageOf('purchase_required', options);
+      expect(form).toContain('<button class="main">Weiter</button>');
+      expect(form).toContain('<label>Kaufcode');
     });
   });
 });

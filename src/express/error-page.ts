@@ -1,0 +1,85 @@
+import type { IncomingMessage } from 'node:http';
+import { ERROR_CODES, type MarketgateErrorCode, type WayOn } from '../errors.js';
+import { type Html, html } from '../html.js';
+import { addressOf, homeOf, pageWords, type Site, sitePage } from '../site.js';
+import { isLoginRequest } from '../web/login-request.js';
+
+/** Where a page of an error can lead. */
+interface Places {
+  readonly loginPath: string | undefined;
+  readonly redeemPath: string | undefined;
+  readonly site: Site | undefined;
+}
+
+interface Shown {
+  readonly code: MarketgateErrorCode;
+  readonly title: string;
+  readonly detail: string;
+  readonly retryAfter?: number;
+}
+
+/** The text of the button of each way on. */
+const BUTTONS: Readonly<Record<Exclude<WayOn, 'contact' | 'home'>, string>> = {
+  login: 'Log in',
+  account: 'Log in with another account',
+  code: 'Continue',
+  again: 'Try again',
+};
+
+/** The page for a visitor: what happened, when to try again, and what to do next. */
+export function errorPage(
+  { code, title, detail, retryAfter }: Shown,
+  req: IncomingMessage & { readonly body?: unknown },
+  places: Places,
+): string {
+  const { site } = places;
+  const words = pageWords(site);
+  const wait = retryAfter !== undefined && words.wait.replace('{seconds}', String(retryAfter));
+  const content = html`<h1>${title}</h1>
+<p>${detail}</p>
+${wait && html`<p>${wait}</p>`}
+${nextStep(code, req, places)}`;
+  return sitePage(site, title, content);
+}
+
+/** What leads on, and the start page below it. */
+function nextStep(
+  code: MarketgateErrorCode,
+  req: IncomingMessage & { readonly body?: unknown },
+  { loginPath, redeemPath, site }: Places,
+): Html {
+  const words = pageWords(site);
+  const button = (usual: string) => site?.words?.[code]?.button ?? usual;
+  const link = (href: string, text: string) =>
+    html`<p class="next"><a href="${href}" class="button main">${text}</a></p>`;
+  const homeLink = html`<p><a href="${homeOf(site)}">${words.home}</a></p>`;
+  // A form without an action sends to the address of this page.
+  const form = (
+    text: string,
+    action?: string,
+  ) => html`<form method="post"${action && html` action="${action}"`}>
+<label>${words.code}
+<input name="purchase_code" required maxlength="200" autocomplete="off" autocapitalize="off" spellcheck="false"></label>
+<button class="main">${button(text)}</button>
+</form>
+${homeLink}`;
+
+  let { way }: { way: WayOn } = ERROR_CODES[code];
+  // A callback that is opened again would find its auth_key used.
+  if (way === 'again' && isLoginRequest(req) && loginPath !== undefined) way = 'login';
+  if ((way === 'login' || way === 'account') && loginPath !== undefined) {
+    return html`${link(loginPath, button(BUTTONS[way]))}${homeLink}`;
+  }
+  // The visitor has sent a code with a form, and can correct it or send it again.
+  const sentCode = Object.hasOwn(Object(req.body), 'purchase_code');
+  if ((way === 'code' || way === 'again') && sentCode) return form(BUTTONS.again);
+  if (way === 'code' && redeemPath !== undefined) return form(BUTTONS.code, redeemPath);
+  // The empty reference is the address of this page.
+  if (way === 'again' && req.method === 'GET') {
+    return html`${link('', button(BUTTONS.again))}${homeLink}`;
+  }
+  if (way !== 'home' && site?.contact !== undefined) {
+    return html`${link(addressOf(site.contact), button(words.contact))}${homeLink}`;
+  }
+  return link(homeOf(site), words.home);
+}
