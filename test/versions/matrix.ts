@@ -1,211 +1,289 @@
-// Every version people run: `npm run matrix`. Installs the packed tarball in empty projects, from the
-// registry, runs programs there that do real work, and writes RESULTS.md. Takes a while; not in `check`.
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+// The packed tarball in empty projects with every version people run: `npm run matrix`, or `npm run matrix -- types
+// bundles` for some of the tables. Installs from the registry, runs programs that do real work, writes RESULTS.md.
+import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findServer, startRedis } from '../support/redis-server.js';
-import { appsTable, bundlesTable, runtimesTable } from './apps.js';
+import { blocksOf } from '../system/docs/support/blocks.js';
 import {
-  APPS,
+  BUNDLES,
+  EXPRESS_5,
+  FLOOR_NODE,
   FLOORS,
   NODES,
+  type Packages,
+  PROGRAMS,
+  REDIS_SERVER,
   RESOLUTIONS,
-  SERVER_CLIENTS,
-  SERVERS,
   SETUPS,
   type Setup,
   TYPESCRIPTS,
+  VALKEY_SERVER,
 } from './axes.js';
-import { failoverTable } from './failover.js';
-import {
-  type Matrix,
-  makeProject,
-  nodeCells,
-  nodeProgram,
-  type Outcome,
-  pack,
-  run,
-  type Table,
-  titleOf,
-  versionOf,
-} from './project.js';
+import { type Outcome, Runner } from './run.js';
 
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+/** The guides whose programs need packages that the repository does not have. */
+const GUIDES = ['testing.md', 'watching.md'];
 
-/** The marks of a cell. Anything else in its place is why there is none. */
-const OK = 'ok';
-const FAILED = 'FAILED';
-
-/** Cells that are broken, with what their programs printed first. */
 const failures: string[] = [];
-const cells = { all: 0, good: 0 };
+let good = 0;
 
-/** One cell, shown as it comes. */
-function cell(name: string, outcomes: readonly Outcome[]): string {
-  const bad = outcomes.filter(({ ok }) => !ok);
-  for (const { output } of bad) {
-    const lines = output.split('\n').slice(0, 20);
-    failures.push([`### ${name}`, '', '```', ...lines, '```'].join('\n'));
-  }
-  const mark = bad.length === 0 ? OK : FAILED;
-  cells.all++;
-  if (mark === OK) cells.good++;
-  console.log(`${mark.padEnd(7)}${name}`);
-  return mark;
+/** The mark of a cell, from what its programs did. */
+function mark(name: string, outcomes: readonly Outcome[]): string {
+  const bad = outcomes.filter(({ ok }) => !ok).map(({ output }) => output.slice(0, 3000));
+  if (bad.length === 0) good++;
+  else failures.push([`### ${name}`, '```', ...bad, '```'].join('\n'));
+  console.log(`${bad.length === 0 ? 'ok     ' : 'FAILED '}${name}`);
+  return bad.length === 0 ? 'ok' : 'FAILED';
 }
 
-/** Both programs of a setup on one Node: the ES module and CommonJS. */
-async function smoke(project: string, setup: Setup, node: string, url: string): Promise<Outcome[]> {
-  const env = { CLIENT: setup.client, REDIS_URL: url };
+interface Table {
+  readonly title: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+const runner = new Runner(await mkdtemp(join(tmpdir(), 'marketgate-versions-')));
+let projects = 0;
+
+/** Builds and packs the repository as it is, without touching its `dist`. Returns the path of the tarball. */
+async function pack(): Promise<string> {
+  const folder = join(runner.workplace, 'package');
+  await mkdir(folder);
+  const files = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'src'];
+  for (const file of files) {
+    await cp(join(REPOSITORY, file), join(folder, file), { recursive: true });
+  }
+  // Inside the repository, because the build loads what it has made, with its dependencies.
+  const built = join(REPOSITORY, 'node_modules/.cache/marketgate-versions');
+  const build = ['--no', '--', 'tsup', '--out-dir', built];
+  await runner.must('npx', build, { cwd: REPOSITORY, seconds: 600 });
+  await cp(built, join(folder, 'dist'), { recursive: true });
+  const printed = await runner.must('npm', ['pack', '--ignore-scripts', '--silent'], {
+    cwd: folder,
+  });
+  return join(folder, printed);
+}
+
+let tarball: Promise<string> | undefined;
+
+/** An empty project with marketgate, Express, passport and these packages, and with the programs. Returns its path. */
+async function makeProject(packages: Packages): Promise<string> {
+  tarball ??= pack();
+  const folder = join(runner.workplace, `project-${++projects}`);
+  await mkdir(folder);
+  const dependencies = { express: '5', passport: '0.7', 'express-session': '1', ...packages };
+  const all = { ...dependencies, marketgate: `file:${await tarball}` };
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ dependencies: all }));
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts'];
+  const install = ['install', '--prefer-offline', ...quiet];
+  await runner.must('npm', install, { cwd: folder, seconds: 600 });
+  await cp(join(HERE, 'programs'), join(folder, 'programs'), { recursive: true });
+  return folder;
+}
+
+/** Writes the programs of the guides into the folder `guide` of a project. */
+async function writeGuides(project: string): Promise<void> {
+  for (const guide of GUIDES) {
+    const page = await readFile(join(REPOSITORY, 'examples/guides', guide), 'utf8');
+    for (const { file, text } of blocksOf(page)) {
+      if (file === undefined) continue;
+      const path = join(project, 'guide', file);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, `${text}\n`, { flag: 'a' });
+    }
+  }
+  await writeFile(join(project, 'guide/package.json'), '{ "type": "module" }');
+}
+
+async function versionOf(project: string, name: string): Promise<string> {
+  const file = join(project, 'node_modules', name, 'package.json');
+  return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
+}
+
+/** Names and versions of packages, as in `express 5.3.0, passport 0.7.0`. */
+async function titleOf(project: string, names: readonly string[]): Promise<string> {
+  const versions = names.map(async (name) => `${name} ${await versionOf(project, name)}`);
+  return (await Promise.all(versions)).join(', ');
+}
+
+const nodes = new Map<string, string>();
+
+async function nodeProgram(version: string): Promise<string> {
+  const known = nodes.get(version);
+  if (known !== undefined) return known;
+  const args = ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'];
+  const output = await runner.must('npx', args, { seconds: 600 });
+  const path = output.split('\n').find((line) => line.startsWith('/'));
+  if (path === undefined) throw new Error(`no path of Node ${version} in: ${output}`);
+  nodes.set(version, path);
+  return path;
+}
+
+/** A row: the title, and a cell for each Node. */
+async function rowOf(
+  title: string,
+  run: (node: string) => Promise<Outcome[]>,
+  versions: readonly string[] = NODES,
+): Promise<string[]> {
+  const row = [title];
+  for (const version of versions) {
+    row.push(mark(`${title}, Node ${version}`, await run(await nodeProgram(version))));
+  }
+  return row;
+}
+
+const headOf = (versions: readonly string[] = NODES) => [
+  'with',
+  ...versions.map((version) => `Node ${version}`),
+];
+
+/** The shop with its Redis, once as an ES module and once as CommonJS. */
+async function runShop(project: string, { client }: Setup, node: string, url: string) {
+  const options = { cwd: project, env: { CLIENT: client, REDIS_URL: url } };
   const outcomes: Outcome[] = [];
-  for (const program of ['smoke.mjs', 'smoke.cjs']) {
-    const outcome = await run(node, [program], { cwd: join(project, 'programs'), env });
-    outcomes.push({ ...outcome, output: `${program}: ${outcome.output}` });
+  for (const program of ['programs/redis.mjs', 'programs/redis.cjs']) {
+    outcomes.push(await runner.run(node, [program], options));
   }
   return outcomes;
 }
 
-async function runtimeTable(matrix: Matrix, url: string): Promise<Table> {
-  const heads: string[] = [];
-  for (const version of NODES) {
-    const node = await nodeProgram(version, matrix.workplace);
-    heads.push((await run(node, ['--version'], { cwd: matrix.workplace })).output);
+/** Each setup on each Node, with a server of Redis or Valkey. */
+async function setupsTable(
+  title: string,
+  setups: readonly Setup[],
+  versions: readonly string[] = NODES,
+  server = REDIS_SERVER,
+): Promise<Table> {
+  const program = findServer(server);
+  if (program === undefined) {
+    return {
+      title: `${title}: not run, there is no ${server} here`,
+      head: headOf(versions),
+      rows: [],
+    };
   }
+  // As in "Valkey server v=8.0.1 sha=…".
+  const kind = (await runner.must(program, ['--version'])).replace(/ server v=(\S+).*/s, ' $1');
+  const redis = await startRedis(undefined, program);
   const rows: string[][] = [];
-  for (const setup of SETUPS) {
-    const project = await makeProject(matrix, setup.name, setup.packages);
-    const title = await titleOf(project, Object.keys(setup.packages));
-    const smoked = (node: string) => smoke(project, setup, node, url);
-    rows.push([title, ...(await nodeCells(matrix, setup.name, smoked))]);
+  for (const setup of setups) {
+    const project = await makeProject(setup.packages);
+    const name = await titleOf(project, ['express', 'passport', setup.client]);
+    const run = (node: string) => runShop(project, setup, node, redis.url);
+    rows.push(await rowOf(name, run, versions));
   }
-  return { title: 'At run time: ES module and CommonJS', head: ['with', ...heads], rows };
+  await redis.stop();
+  return { title: `${title}, with ${kind}`, head: headOf(versions), rows };
 }
 
-/** Each client of Redis with each server. */
-async function serversTable(matrix: Matrix): Promise<Table> {
-  const node = await nodeProgram(NODES[0], matrix.workplace);
-  const projects = new Map<Setup, string>();
-  const head = ['with'];
-  for (const setup of SERVER_CLIENTS) {
-    const project = await makeProject(matrix, `server for ${setup.name}`, setup.packages);
-    projects.set(setup, project);
-    head.push(await titleOf(project, [setup.client]));
-  }
+async function programsTable(): Promise<Table> {
   const rows: string[][] = [];
-  for (const name of SERVERS) {
-    const program = findServer(name);
-    if (program === undefined) {
-      rows.push([name, ...SERVER_CLIENTS.map(() => 'not on this machine')]);
-      continue;
-    }
-    const { output } = await run(program, ['--version'], { cwd: matrix.workplace });
-    // As in "Valkey server v=8.0.1 sha=…".
-    const row = [output.replace(/ server v=(\S+).*/s, ' $1')];
-    const server = await startRedis(undefined, program);
-    for (const [setup, project] of projects) {
-      const outcomes = await smoke(project, setup, node, server.url);
-      row.push(cell(`${row[0]}, ${setup.name}`, outcomes));
-    }
-    await server.stop();
-    rows.push(row);
+  for (const { name, command, packages } of PROGRAMS) {
+    const project = await makeProject(packages);
+    await writeGuides(project);
+    const title = `${name} (${await titleOf(project, Object.keys(packages).slice(0, 1))})`;
+    const args = command.split(' ');
+    rows.push(await rowOf(title, async (node) => [await runner.run(node, args, { cwd: project })]));
   }
-  return { title: 'With a server', head, rows };
+  return { title: 'NestJS, and the recipes of the guides', head: headOf(), rows };
 }
 
-async function floorTable(matrix: Matrix, url: string): Promise<Table> {
-  const node = await nodeProgram(FLOORS.node, matrix.workplace);
+/** Bundles of the Express program, which run where no package is installed. */
+async function bundlesTable(): Promise<Table> {
   const rows: string[][] = [];
-  for (const setup of FLOORS.setups) {
-    const project = await makeProject(matrix, setup.name, setup.packages);
-    const outcomes = await smoke(project, setup, node, url);
-    rows.push([setup.name, cell(`the floor: ${setup.name}`, outcomes)]);
+  for (const { name, packages, build, start } of BUNDLES) {
+    const project = await makeProject(packages);
+    const title = `${name} (${await titleOf(project, Object.keys(packages).slice(0, 1))})`;
+    const PATH = `${join(project, 'node_modules/.bin')}:${process.env.PATH}`;
+    const built = await runner.run('sh', ['-ec', build], { cwd: project, env: { PATH } });
+    const alone = join(runner.workplace, `bundle-${projects}`);
+    if (built.ok) await cp(join(project, 'out'), alone, { recursive: true });
+    else await mkdir(alone);
+    const run = async (node: string) => [built, await runner.run(node, [start], { cwd: alone })];
+    rows.push(await rowOf(title, run));
   }
-  return { title: 'The oldest that are allowed', head: ['with', `Node ${FLOORS.node}`], rows };
+  return { title: 'In a bundle', head: headOf(), rows };
 }
 
-async function typesTable(matrix: Matrix): Promise<Table> {
+async function typesTable(): Promise<Table> {
   const rows: string[][] = [];
-  const head = ['with'];
-  for (const express of ['4', '5']) {
-    head.push(...RESOLUTIONS.map(({ resolution }) => `${resolution}, Express ${express}`));
-  }
   for (const typescript of TYPESCRIPTS) {
-    const row: string[] = [];
     for (const express of ['4', '5']) {
-      const project = await makeProject(matrix, `types-${typescript}-express-${express}`, {
-        ...{ typescript, '@types/passport': '^1', '@types/node': '^20' },
-        ...{ redis: '^6', ioredis: '^6', keyv: '^5' },
-        ...{ express: `^${express}`, '@types/express': `^${express}` },
+      const project = await makeProject({
+        ...{ typescript, express, '@types/express': express, '@types/express-session': '1' },
+        ...{ '@types/passport': '1', '@types/node': '20', redis: '6', ioredis: '6', keyv: '5' },
       });
-      row[0] ??= `TypeScript ${await versionOf(project, 'typescript')}`;
-      const consumers = join(project, 'consumers');
-      await cp(here('../package/consumers'), consumers, { recursive: true });
-      for (const { module, resolution, programs } of RESOLUTIONS) {
-        const files = programs.flatMap((folder) => [`${folder}/app.ts`, `${folder}/stores.ts`]);
-        for (const folder of programs) {
-          await cp(here('./types/stores.ts'), join(consumers, folder, 'stores.ts'));
+      await cp(join(REPOSITORY, 'test/package/consumers'), project, { recursive: true });
+      const title = await titleOf(project, ['typescript', 'express']);
+      const row = [title];
+      for (const { module, resolution, folders } of RESOLUTIONS) {
+        if (resolution === 'node10' && !title.startsWith('typescript 5')) {
+          row.push('TypeScript deprecates it');
+          continue;
         }
+        for (const folder of folders)
+          await cp(join(HERE, 'types'), join(project, folder), { recursive: true });
         const switches = [
           ...['--noEmit', '--strict', '--skipLibCheck', 'false', '--types', 'node'],
           ...['--target', 'es2022', '--module', module, '--moduleResolution', resolution],
+          '--esModuleInterop',
         ];
+        const files = folders.flatMap((folder) => [`${folder}/app.ts`, `${folder}/stores.ts`]);
         const tsc = join(project, 'node_modules/.bin/tsc');
-        const outcome = await run(tsc, [...switches, ...files], { cwd: consumers });
-        row.push(cell(`TypeScript ${typescript}, ${resolution}, Express ${express}`, [outcome]));
+        const outcome = await runner.run(tsc, [...switches, ...files], { cwd: project });
+        row.push(mark(`${title}, ${resolution}`, [outcome]));
       }
+      rows.push(row);
     }
-    rows.push(row);
   }
-  return { title: 'For compilers: skipLibCheck false', head, rows };
+  const head = ['with', ...RESOLUTIONS.map(({ resolution }) => resolution)];
+  return { title: 'Compilers, with skipLibCheck false', head, rows };
 }
 
-/** The matrix as a page, without the paths of the machine that it ran on. */
+const TABLES = {
+  nodes: () => setupsTable('Node × Express × Redis client', SETUPS),
+  valkey: () => setupsTable('Redis clients', EXPRESS_5, ['24'], VALKEY_SERVER),
+  floors: () => setupsTable('The oldest that are allowed', FLOORS, [FLOOR_NODE]),
+  programs: programsTable,
+  bundles: bundlesTable,
+  types: typesTable,
+};
+
+/** The matrix as a page. */
 function toMarkdown(tables: readonly Table[]): string {
   const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`;
   const texts = tables.map(({ title, head, rows }) =>
     [`## ${title}`, '', line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n'),
   );
-  return [
+  const page = [
     '# Versions',
-    'Written by `npm run matrix`: the packed tarball in empty projects. Each cell does real work, see `programs/`, `types/` and the guides.',
-    `${cells.good} of ${cells.all} cells are ok.`,
+    'Written by `npm run matrix`: the packed tarball in empty projects. Each cell does real work: `programs`, `types`, the guides.',
+    `${good} of ${good + failures.length} cells are ok.`,
     ...texts,
     ...(failures.length > 0 ? ['## What failed', ...failures] : []),
-  ]
-    .join('\n\n')
-    .replaceAll(/(\/[\w.-]+)+\/marketgate-matrix-\w+/g, '…')
-    .concat('\n');
+  ].join('\n\n');
+  return `${page.replaceAll(runner.workplace, '.').replaceAll(REPOSITORY, './')}\n`;
 }
 
-const workplace = await mkdtemp(join(tmpdir(), 'marketgate-matrix-'));
-const redis = await startRedis();
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !Object.hasOwn(TABLES, name));
+if (unknown.length > 0) {
+  throw new Error(`unknown: ${unknown.join(', ')}; there are ${Object.keys(TABLES).join(', ')}`);
+}
 try {
-  const matrix = { workplace, tarball: await pack(workplace), cell };
-  const apps = Object.entries(APPS).map(
-    ([word, { title, apps }]) => [word, () => appsTable(matrix, title, apps)] as const,
-  );
-  const all: Record<string, () => Promise<Table>> = {
-    ...Object.fromEntries(apps),
-    bundles: () => bundlesTable(matrix),
-    runtimes: () => runtimesTable(matrix),
-    failover: () => failoverTable(matrix),
-    servers: () => serversTable(matrix),
-    floor: () => floorTable(matrix, redis.url),
-    types: () => typesTable(matrix),
-    runtime: () => runtimeTable(matrix, redis.url),
-  };
-  const wanted = process.argv.slice(2);
   const tables: Table[] = [];
-  for (const [name, make] of Object.entries(all)) {
+  for (const [name, make] of Object.entries(TABLES)) {
     if (wanted.length === 0 || wanted.includes(name)) tables.push(await make());
   }
-  const text = toMarkdown(tables);
-  console.log(`\n${text}`);
+  const page = toMarkdown(tables);
+  console.log(`\n${page}`);
   // A part of the matrix is no result of the whole.
-  if (wanted.length === 0) await writeFile(here('./RESULTS.md'), text);
+  if (wanted.length === 0) await writeFile(join(HERE, 'RESULTS.md'), page);
 } finally {
-  await redis.stop();
-  await rm(workplace, { recursive: true, force: true });
+  await runner.end();
 }
 process.exitCode = failures.length > 0 ? 1 : 0;

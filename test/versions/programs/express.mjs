@@ -1,6 +1,13 @@
-// Also what is bundled, so that it loads nothing by a name that it computes.
+// Also what is bundled, so it loads nothing by a computed name.
 import express from 'express';
-import { runShop } from './run-shop.mjs';
-import { inExpress } from './shop.mjs';
+import session from 'express-session';
+import * as marketgate from 'marketgate';
+import * as sandbox from 'marketgate/sandbox';
+import passport from 'passport';
+import { runShop } from './shop.mjs';
 
-runShop(inExpress(express));
+const { Passport } = passport;
+runShop({ ...marketgate, ...sandbox, Passport, express, session }).catch((error) => {
+  console.error(error);
+  process.exit(1);
+});

@@ -2,8 +2,12 @@ import 'reflect-metadata';
 import { Catch, Controller, Get, Module, Req, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AuthGuard, PassportModule, PassportStrategy } from '@nestjs/passport';
-import { isMarketgateError, MarketplaceStrategy } from 'marketgate';
-import { runShop } from './run-shop.mjs';
+import * as marketgate from 'marketgate';
+import { createSandbox } from 'marketgate/sandbox';
+import { runShop, SECRET } from './shop.mjs';
+
+const { isMarketgateError, loadUser, MarketplaceStrategy, purchaseOf, requirePurchase, userOf } =
+  marketgate;
 
 /** Decorates a method, as TypeScript does for `@Get() @UseGuards() method(@Req() req)`. */
 function decorate({ prototype }, name, ...decorators) {
@@ -12,12 +16,10 @@ function decorate({ prototype }, name, ...decorators) {
   Req()(prototype, name, 0);
 }
 
-runShop(async ({ guard, itemOf, broken, loadUser, userOf, onError, ...parts }) => {
-  const { loginApi, tokenStore, loginAttempts } = parts;
-
+async function serve(_lib, { keyApi, loginApi, tokenStore }) {
   class ShopStrategy extends PassportStrategy(MarketplaceStrategy, 'marketplace') {
     constructor() {
-      super({ loginApi, tokenStore, loginAttempts });
+      super({ loginApi, tokenStore, loginAttempts: { cookieSecret: SECRET } });
     }
     async validate(_accessToken, _refreshToken, profile) {
       return { id: profile.id };
@@ -26,28 +28,26 @@ runShop(async ({ guard, itemOf, broken, loadUser, userOf, onError, ...parts }) =
 
   class ShopController {
     download(req) {
-      return itemOf(req);
+      return { item: purchaseOf(req).item.id };
     }
-    broken() {}
     login() {}
     async callback(req) {
       await new Promise((resolve, reject) => {
-        loadUser(req, req.res, (error) => (error ? reject(error) : resolve()));
+        const done = (error) => (error ? reject(error) : resolve());
+        loadUser(loginApi, { tokenStore })(req, req.res, done);
       });
-      return userOf(req);
+      return { id: req.user.id, name: userOf(req).user_name };
     }
   }
   const login = UseGuards(AuthGuard('marketplace'));
   decorate(ShopController, 'download', Get('download'));
-  decorate(ShopController, 'broken', Get('broken'));
   decorate(ShopController, 'login', Get('login'), login);
   decorate(ShopController, 'callback', Get('callback'), login);
   Controller()(ShopController);
 
   class ShopModule {
     configure(consumer) {
-      consumer.apply(guard).forRoutes('download');
-      consumer.apply(broken).forRoutes('broken');
+      consumer.apply(requirePurchase(keyApi, { item: 1042 })).forRoutes('download');
     }
   }
   Module({
@@ -56,6 +56,7 @@ runShop(async ({ guard, itemOf, broken, loadUser, userOf, onError, ...parts }) =
     providers: [ShopStrategy],
   })(ShopModule);
 
+  const onError = marketgate.errorHandler({ log: false });
   class ShopFilter {
     catch(error, host) {
       const http = host.switchToHttp();
@@ -73,4 +74,9 @@ runShop(async ({ guard, itemOf, broken, loadUser, userOf, onError, ...parts }) =
   app.useGlobalFilters(new ShopFilter());
   await app.listen(0, '127.0.0.1');
   return { port: app.getHttpServer().address().port, close: () => app.close() };
+}
+
+runShop({ ...marketgate, createSandbox }, serve).catch((error) => {
+  console.error(error);
+  process.exit(1);
 });

@@ -1,12 +1,12 @@
-// What every cell of the matrix does for real: a guard with its guess limit, an outage, and a login. The program of
-// a framework only mounts the routes. It imports nothing of the package, so that each program decides how it is loaded.
+// What a cell of the matrix does for real: a guard with its guess limit, an outage, what processes share, and a login.
+// It imports nothing of the package, so that each program decides how that is loaded.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer, request } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 
 export const SECRET = 'not-so-secret-but-long-enough-for-a-test';
 const LIMIT = 2;
-const { MARKETGATE_FETCH } = process.env;
 
 export async function listen(handler) {
   const server = createServer(handler).listen(0, '127.0.0.1');
@@ -21,101 +21,66 @@ export async function listen(handler) {
 /**
  * Runs a shop to its end. The process must then end by itself.
  *
- * @param lib - the names of the package, and `Passport`.
- * @param serve mounts the routes, and gives `{ port, close, without }`: `without` names the parts that it
- * does not have ("login"). A server that does not use these routes can also give its `path`, its `limit` of
- * failed attempts, and `ask` for another protocol.
- * @param redis - `{ client, subscriber, prefix }`, for a shop that shares what it knows.
+ * @param lib the names of the package, and `Passport`, `express` and `session`.
+ * @param serve mounts the routes, and returns `{ port, close }`.
+ * @param redis `{ client, subscriber, prefix }`, for a shop that shares its answers.
  */
-export async function runShopOf(lib, serve, redis) {
+export async function runShop(lib, serve = serveWithExpress, redis = undefined) {
   const sandbox = lib.createSandbox();
-  const services = await sandbox.listen();
-  const parts = partsOf(lib, services, redis);
-  const shop = await serve({ ...parts, services });
-  const ask = shop.ask ?? visitor(shop.port);
+  const service = await sandbox.listen(0);
+  const { guessLimit, cache, tokenStore } = storesOf(lib, redis);
+  const { baseUrl, authUrl, apiKey, appId, appSecret } = service;
+  const keyApi = new lib.KeyApi({ baseUrl, apiKey, retries: 0, guessLimit, cache });
+  const loginApi = new lib.LoginApi({ authUrl, appId, appSecret });
+  const shop = await serve(lib, { keyApi, loginApi, tokenStore });
+  const ask = visitor(shop.port);
 
-  await guardWorks(ask, sandbox, shop);
-  if (redis) await isShared(lib, sandbox, services, redis);
-  if (!shop.without?.includes('login')) await loginWorks(ask, sandbox, shop.port);
-  await shop.check?.({ ask, supported: codeOf(sandbox, 'supported'), wrong: randomUUID() });
+  await guardWorks(ask, sandbox);
+  if (redis) await processesShare(lib, sandbox, { baseUrl, apiKey }, redis);
+  await loginWorks(ask, sandbox, shop.port);
 
   await shop.close();
-  await Promise.all([parts.keyApi.close(), parts.loginApi.close(), sandbox.close()]);
+  await Promise.all([keyApi.close(), loginApi.close(), service.close()]);
   console.log('works');
 }
 
-/** What one process of a shop counts and keeps, alone or in Redis with the others. */
-function sharing(lib, redis) {
-  if (!redis) return { guessLimit: { limit: LIMIT } };
-  const { subscriber: _subscriber, ...store } = redis;
-  const guessLimit = new lib.RedisGuessLimit({ ...store, limit: LIMIT });
-  return { guessLimit, cache: { shared: new lib.RedisCache(redis) } };
-}
-
-/** What a shop is made of. */
-export function partsOf(lib, { baseUrl, authUrl, apiKey, appId, appSecret }, redis) {
-  const options = { retries: 0, ...(MARKETGATE_FETCH && { fetch: globalThis.fetch }) };
-  const loginApi = new lib.LoginApi({ authUrl, appId, appSecret, ...options });
-  const keyApi = new lib.KeyApi({ baseUrl, apiKey, ...options, ...sharing(lib, redis) });
-  const { subscriber: _subscriber, ...store } = redis ?? {};
-  const tokenStore = redis ? new lib.RedisTokenStore(store) : new lib.MemoryTokenStore();
-  const loginAttempts = { cookieSecret: SECRET };
-  const strategy = (more) =>
-    new lib.MarketplaceStrategy({ loginApi, tokenStore, ...more }, ({ profile }) => ({
-      id: profile.id,
-    }));
-  const passport = new lib.Passport();
-  passport.use(strategy({ loginAttempts }));
+function storesOf(lib, redis) {
+  if (!redis) return { guessLimit: { limit: LIMIT }, tokenStore: new lib.MemoryTokenStore() };
+  const { client, prefix } = redis;
   return {
-    guard: lib.requirePurchase(keyApi, { item: 1042 }),
-    itemOf: (req) => ({ item: lib.purchaseOf(req).item.id }),
-    /** For `/broken`: a mistake in the app's own function. */
-    broken: lib.requirePurchase(keyApi, {
-      item: () => {
-        throw new Error('a mistake of the app');
-      },
-    }),
-    // Express sets `req.res`; the others need this line.
-    authenticate(req, res, next) {
-      req.res = res;
-      passport.authenticate('marketplace', { session: false })(req, res, next);
-    },
-    /** For `/callback`, after `authenticate`. */
-    loadUser: lib.loadUser(loginApi, { tokenStore }),
-    userOf: (req) => ({ id: req.user.id, name: lib.userOf(req).user_name }),
-    onError: lib.errorHandler({ log: false }),
-    /** For an app whose attempts are in its session. */
-    sessionStrategy: strategy(),
-    problemOf: lib.problemOf,
-    ...{ keyApi, loginApi, tokenStore, loginAttempts },
+    guessLimit: new lib.RedisGuessLimit({ client, prefix, limit: LIMIT }),
+    cache: { shared: new lib.RedisCache(redis) },
+    tokenStore: new lib.RedisTokenStore({ client, prefix }),
   };
 }
 
-/** The routes, for frameworks that take middleware of Node as they are. */
-export function routesOf({ guard, itemOf, broken, authenticate, loadUser, userOf }) {
-  const answer = (found) => (req, res) => res.end(JSON.stringify(found(req)));
-  return [
-    ['/download', guard, answer(itemOf)],
-    ['/broken', broken],
-    ['/login', authenticate],
-    ['/callback', authenticate, loadUser, answer(userOf)],
-  ];
+function serveWithExpress(lib, { keyApi, loginApi, tokenStore }) {
+  const passport = new lib.Passport();
+  passport.use(
+    new lib.MarketplaceStrategy({ loginApi, tokenStore }, async ({ profile }) => ({
+      id: profile.id,
+    })),
+  );
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser((user, done) => done(null, user));
+  const app = lib.express();
+  app.get('/download', lib.requirePurchase(keyApi, { item: 1042 }), (req, res) =>
+    res.json({ item: lib.purchaseOf(req).item.id }),
+  );
+  app.use(lib.session({ secret: SECRET, resave: false, saveUninitialized: false }));
+  app.use(passport.session());
+  app.get('/login', passport.authenticate('marketplace'));
+  app.get(
+    '/callback',
+    passport.authenticate('marketplace', { failWithError: true }),
+    lib.loadUser(loginApi, { tokenStore }),
+    (req, res) => res.json({ id: req.user.id, name: lib.userOf(req).user_name }),
+  );
+  app.use(lib.errorHandler({ log: false }));
+  return listen(app);
 }
 
-/** Serves the shop with this Express, with middleware ahead of its routes. */
-export const inExpress =
-  (express, ...before) =>
-  (parts) => {
-    const app = express();
-    for (const middleware of before) app.use(middleware);
-    for (const [path, ...handlers] of routesOf(parts)) app.get(path, handlers);
-    app.use(parts.onError);
-    return listen(app);
-  };
-
-const codeOf = ({ codes }, wanted) => codes.find(({ kind }) => kind === wanted).code;
-
-/** One browser at one address, with its cookies. */
+/** One browser, with its cookies. */
 function visitor(port) {
   const jar = new Map();
   return (path, { headers, localAddress } = {}) =>
@@ -137,60 +102,73 @@ function visitor(port) {
     });
 }
 
-async function guardWorks(ask, sandbox, { path = '/download', limit = LIMIT, without = [] }) {
+const codeOf = ({ codes }, wanted) => codes.find(({ kind }) => kind === wanted).code;
+
+async function guardWorks(ask, sandbox) {
   const download = async (code, localAddress) => {
     const headers = { accept: 'application/json', ...(code && { 'x-purchase-code': code }) };
-    const { status, text, headers: answered } = await ask(path, { headers, localAddress });
-    if (status === 429) assert.ok(answered['retry-after'] > 0);
-    return [status, answerOf(text)];
+    const answer = await ask('/download', { headers, localAddress });
+    if (answer.status === 429) assert.ok(answer.headers['retry-after'] > 0);
+    const body = JSON.parse(answer.text);
+    return [answer.status, body.code ?? body.item];
   };
-  const code = (kind) => codeOf(sandbox, kind);
+  const supported = codeOf(sandbox, 'supported');
   assert.deepEqual(await download(), [402, 'purchase_required']);
-  assert.deepEqual(await download(code('supported')), [200, 1042]);
-  assert.deepEqual(await download(code('other-item')), [403, 'purchase_item_mismatch']);
+  assert.deepEqual(await download(supported), [200, 1042]);
+  const otherItem = await download(codeOf(sandbox, 'other-item'));
+  assert.deepEqual(otherItem, [403, 'purchase_item_mismatch']);
 
-  for (let i = 0; i < limit; i++) {
+  for (let i = 0; i < LIMIT; i++) {
     assert.deepEqual(await download(randomUUID()), [403, 'purchase_code_invalid']);
   }
   assert.deepEqual(await download(randomUUID()), [429, 'too_many_attempts']);
-  assert.deepEqual(await download(code('supported')), [200, 1042], 'a customer at that address');
+  assert.deepEqual(await download(supported), [200, 1042], 'a customer at that address');
   const other = await download(randomUUID(), '127.0.0.2');
   assert.deepEqual(other, [403, 'purchase_code_invalid'], 'somebody at another address');
 
   sandbox.faults.errorRate = 1;
-  const unasked = await download(code('extended'), '127.0.0.3');
-  assert.deepEqual(unasked, [503, 'service_unavailable']);
-  assert.deepEqual(await download(code('supported')), [200, 1042], 'known before the outage');
+  const unknown = await download(codeOf(sandbox, 'extended'), '127.0.0.3');
+  assert.deepEqual(unknown, [503, 'service_unavailable']);
+  assert.deepEqual(await download(supported), [200, 1042], 'known before the outage');
   sandbox.faults.errorRate = 0;
-
-  if (without.includes('middleware') || without.includes('broken')) return;
-  const { status } = await ask('/broken', { headers: { 'x-purchase-code': code('supported') } });
-  assert.equal(status, 500, 'a mistake of the app is its own');
 }
 
 /** Another process finds the answer and the failed attempts in Redis. */
-async function isShared(lib, sandbox, { baseUrl, apiKey }, redis) {
-  const keyApi = new lib.KeyApi({ baseUrl, apiKey, ...sharing(lib, redis) });
-  const asked = sandbox.requests.length;
-  const decide = async (code, client) => {
-    const { verdict, error } = await lib.checkPurchase(keyApi, code, { client });
-    return error?.code ?? verdict;
-  };
-  assert.equal(await decide(codeOf(sandbox, 'supported'), '127.0.0.4'), 'valid');
-  assert.equal(await decide(randomUUID(), '127.0.0.1'), 'too_many_attempts');
-  assert.equal(sandbox.requests.length, asked);
-  await keyApi.close();
+async function processesShare(lib, sandbox, { baseUrl, apiKey }, redis) {
+  for (let attempt = 1; ; attempt++) {
+    const { guessLimit, cache } = storesOf(lib, redis);
+    const keyApi = new lib.KeyApi({ baseUrl, apiKey, guessLimit, cache });
+    const decide = async (code, client) => {
+      const { verdict, error, denial } = await lib.checkPurchase(keyApi, code, { client });
+      return (error ?? denial)?.code ?? verdict;
+    };
+    const before = sandbox.requests.length;
+    const answers = [
+      await decide(codeOf(sandbox, 'supported'), '127.0.0.4'),
+      await decide(randomUUID(), '127.0.0.1'),
+    ];
+    const requests = sandbox.requests.length - before;
+    await keyApi.close();
+    try {
+      assert.deepEqual([...answers, requests], ['valid', 'too_many_attempts', 0]);
+      return;
+    } catch (error) {
+      // On a busy machine Redis misses the deadline of a call, and the service is asked instead.
+      if (attempt === 5) throw error;
+      await setTimeout(1500);
+    }
+  }
 }
 
 async function loginWorks(ask, sandbox, port) {
   sandbox.redirectUrl = `http://127.0.0.1:${port}/callback`;
   const exchanges = () => sandbox.requests.filter(({ path }) => /authorize/.test(path)).length;
 
-  // In a browser of its own: after this one, logins in it ask "Continue as NAME?".
+  // In a separate browser, because the next login of this one would ask "Continue as NAME?".
   const stranger = await visitor(port)('/callback?auth_key=made-up');
   // Nest makes 401 of whatever failed.
   assert.match(String(stranger.status), /^(401|403)$/, stranger.text);
-  assert.equal(exchanges(), 0, 'spent nothing');
+  assert.equal(exchanges(), 0, 'no auth_key is spent');
 
   const start = await ask('/login');
   assert.equal(start.status, 302, start.text);
@@ -199,18 +177,7 @@ async function loginWorks(ask, sandbox, port) {
   const done = await ask(callback);
   assert.equal(done.status, 200, done.text);
   assert.deepEqual(JSON.parse(done.text), { id: '3001', name: 'mira.solheim' });
-  // A reload by somebody who is logged in goes on to the handler; where the app has no session, nobody is.
+  // A reload goes on to the handler where the app has a session.
   assert.match(String((await ask(callback)).status), /^(200|401|403)$/);
-  assert.equal(exchanges(), 1, 'an auth_key works once');
-}
-
-/** The code of a problem or the item, without the envelope of tRPC and GraphQL; otherwise the text. */
-function answerOf(text) {
-  try {
-    const { code, item, result, error, data, errors } = JSON.parse(text);
-    const inside = result?.data.item ?? error?.data.problem.code ?? data?.download;
-    return code ?? item ?? inside ?? errors?.[0].extensions.code ?? text;
-  } catch {
-    return text;
-  }
+  assert.equal(exchanges(), 1, 'an auth_key is exchanged once');
 }

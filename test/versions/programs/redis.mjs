@@ -1,9 +1,11 @@
 // As an ES module: every entry with named imports.
 import express from 'express';
+import session from 'express-session';
 import * as marketgate from 'marketgate';
 import * as redis from 'marketgate/redis';
 import * as sandbox from 'marketgate/sandbox';
 import passport from 'passport';
-import { withRedis } from './connect.cjs';
+import { runWithRedis } from './redis-clients.mjs';
 
-await withRedis({ ...marketgate, ...redis, ...sandbox, Passport: passport.Passport }, express);
+const { Passport } = passport;
+await runWithRedis({ ...marketgate, ...redis, ...sandbox, Passport, express, session });
