@@ -5,10 +5,12 @@ import { describe, expect, it } from 'vitest';
 
 const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
 
-/** From the outermost folder to the innermost: each may use those below it in this list, and none above. */
+/** The floors of src, from the uppermost to the ground: each may use those below it in this list, and none above. */
 const ORDER =
-  `cli testing passport express sandbox check web clients stores cache http attempts model
-  html.ts latest.ts seal.ts options.ts deadline.ts diagnostics.ts errors.ts`.split(/\s+/);
+  `cli testing passport express sandbox check web clients stores cache guess http attempts model
+  latest.ts lru.ts redact.ts site.ts html.ts seal.ts diagnostics.ts deadline.ts options.ts errors.ts help.ts`.split(
+    /\s+/,
+  );
 
 const FILES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
