@@ -96,9 +96,9 @@ export interface DriftMessage {
   readonly endpoint: string;
   /**
    * `coerced`: the value was coerced into the documented shape. `dropped`: it could not be, so the field or the
-   * list element was left out.
+   * list element was left out. `unreadable`: it could not be, and stays as its text (`supported_until` of a purchase).
    */
-  readonly kind: 'coerced' | 'dropped';
+  readonly kind: 'coerced' | 'dropped' | 'unreadable';
   /** The first place in the answer, as in `items[3].price.regular`. */
   readonly path: string;
   /** What was expected there, as in "number". */
@@ -149,12 +149,16 @@ export const WARNINGS = {
     'a request came with X-Forwarded-For, but Express\'s "trust proxy" is not set: all visitors behind the proxy count as one for the guess limit; set app.set("trust proxy", …) to what stands in front of the app',
   MARKETGATE_PERMISSIVE_TRUST_PROXY:
     'Express\'s "trust proxy" is true: anybody can choose the address that the guess limit counts; set it to the number or the addresses of your proxies',
+  MARKETGATE_SHARED_CLIENT_ADDRESS:
+    'requests of one address (req.ip) came with three others in X-Forwarded-For: if that address is a proxy\'s, all visitors behind it count as one for the guess limit; set Express\'s "trust proxy" to the number of proxies in front of the app, or to their addresses',
   MARKETGATE_NO_CLIENT_ADDRESS:
     'a request has no address (req.ip and that of its socket are undefined), so all visitors count as one for the guess limit; tell Express which proxy it can trust, or give the guard a "client"',
   MARKETGATE_CREATED_IN_HANDLER:
     'a guard was made inside a request handler: its options are checked for each request, and unless it is called with (req, res, next) it protects nothing; make it once, when the app starts',
   MARKETGATE_NO_BODY_PARSER:
-    'the purchase code is looked for in req.body, but no body parser has read this form or JSON; put express.urlencoded() or express.json() before the guard',
+    'the purchase code is looked for in req.body, but no body parser has read this body into fields; put the parser for its Content-Type before the guard, such as express.urlencoded() or express.json()',
+  MARKETGATE_CODE_NOT_TEXT:
+    'a purchase code came as several values, or as something that is no text, so it is invalid; send one field with the code as text',
   MARKETGATE_NO_SESSION:
     'the purchase code is looked for in req.session, but there is none; put the session middleware before the guard',
   MARKETGATE_GUESSES_NOT_SHARED:

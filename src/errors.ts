@@ -1,7 +1,6 @@
 import { helpFor } from './help.js';
 
-// A registered symbol, because an app can load both the ESM and the CommonJS build, whose classes differ
-// for `instanceof`.
+// A registered symbol, because an app can load two copies of the package, whose classes differ for `instanceof`.
 const BRAND = Symbol.for('marketgate.error');
 
 /** Options of a {@link MarketgateError}. */
@@ -25,7 +24,7 @@ export type MarketgateErrorJson = Pick<
  * secrets; a message that visitors never see ends with `help`.
  */
 export class MarketgateError extends Error {
-  /** The same in every build, also a minified one. */
+  /** The same also where an app's bundler renames classes. */
   override readonly name = 'MarketgateError';
   /** The case; stable, so that apps can compare it. */
   readonly code: MarketgateErrorCode;
@@ -39,8 +38,7 @@ export class MarketgateError extends Error {
   readonly help: string;
   /** Seconds after which to try again; absent when unknown. */
   declare readonly retryAfter?: number;
-  /** What visitors read, where it is not the code's usual text; not enumerable. */
-  declare readonly detail?: string;
+  readonly #detail: string | undefined;
 
   /**
    * For errors of your own that `errorHandler` should answer, as of a session store that is down.
@@ -60,7 +58,12 @@ export class MarketgateError extends Error {
     this.expose = expose;
     this.help = help;
     if (retryAfter !== undefined) this.retryAfter = retryAfter;
-    if (detail !== undefined) Object.defineProperty(this, 'detail', { value: detail });
+    this.#detail = detail;
+  }
+
+  /** What visitors read, where it is not the code's usual text. */
+  get detail(): string | undefined {
+    return this.#detail;
   }
 
   /** Tells errors of the package from others, also those of another copy of it. */
@@ -86,7 +89,7 @@ export function withRetryAfter(error: MarketgateError, retryAfter: number): Mark
   return Object.assign(error, { retryAfter });
 }
 
-/** Whether `error` is a {@link MarketgateError}, of any loaded build of the package. */
+/** Whether `error` is a {@link MarketgateError}, of any loaded copy of the package. */
 export function isMarketgateError(error: unknown): error is MarketgateError {
   return (error as { [BRAND]?: unknown } | null | undefined)?.[BRAND] === true;
 }

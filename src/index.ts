@@ -50,6 +50,14 @@ export {
   type MarketgateErrorOptions,
 } from './errors.js';
 export {
+  type CodeSource,
+  firstOf,
+  fromBody,
+  fromHeader,
+  fromQuery,
+  fromSession,
+} from './express/code-source.js';
+export {
   accountOf,
   itemOf,
   itemsOf,
@@ -67,7 +75,6 @@ export {
   problemOf,
 } from './express/error-handler.js';
 export {
-  type ItemSource,
   type LoadItemOptions,
   loadAccount,
   loadItem,
@@ -84,12 +91,6 @@ export {
   type UserSource,
 } from './express/login.js';
 export {
-  type CodeSource,
-  firstOf,
-  fromBody,
-  fromHeader,
-  fromQuery,
-  fromSession,
   type LoadPurchaseOptions,
   loadPurchase,
   type RequirePurchaseOptions,

@@ -37,8 +37,11 @@ export function checkedFor<T>(made: NewableFunction, check: () => T): T {
 export const ifUnset = (value: unknown): string =>
   value === undefined ? '; it is undefined: is its environment variable set?' : '';
 
-/** Checks the value of an option, and fills in its default. Throws {@link wrongOption} for a wrong one. */
-export type Check<T> = (owner: string, name: string, value: unknown) => T;
+/**
+ * Checks the value of an option, and fills in its default. Throws {@link wrongOption} for a wrong one.
+ * @param isGiven whether the options have this name, also with the value `undefined`.
+ */
+export type Check<T> = (owner: string, name: string, value: unknown, isGiven?: boolean) => T;
 
 /** What is read of each option, by its name. */
 export type Values<Table> = {
@@ -61,18 +64,18 @@ export function readOptions<T extends Readonly<Record<string, Check<unknown>>>>(
   within = '',
 ): Values<T> {
   const names = Object.keys(table) as never[];
-  const given = knownOptions(within ? `${owner}: ${within}` : owner, options as object, names);
+  const whole = within ? `${owner}: ${within}` : owner;
+  const given = knownOptions(whole, options as Record<string, unknown>, names);
   const read = Object.entries(table).map(([name, check]) => [
     name,
-    check(owner, within ? `${within}.${name}` : name, (given as Record<string, unknown>)[name]),
+    check(owner, within ? `${within}.${name}` : name, given[name], name in given),
   ]);
   return Object.fromEntries(read);
 }
 
 /**
  * Copies the options if every key is known, also those that the object inherits: an app can change it later, and a
- * condition in a prototype or a getter must not get lost. For options that are no table, because it counts whether they are
- * present.
+ * condition in a prototype or a getter must not get lost.
  */
 export function knownOptions<T extends object>(
   owner: string,
@@ -106,6 +109,17 @@ export const optional =
   (owner, name, value) =>
     value === undefined ? undefined : check(owner, name, value);
 
+/**
+ * A condition of a guard. `item: config.itemId` with nothing configured must not let every purchase in, so an option that is
+ * present and `undefined` is refused.
+ */
+export const condition =
+  <T>(check: Check<T>): Check<T> =>
+  (owner, name, value, isGiven) => {
+    if (value !== undefined || !isGiven) return check(owner, name, value, isGiven);
+    throw wrongOption(owner, name, 'is given, but undefined: is its variable set?');
+  };
+
 /** A string that is not blank. */
 export const text =
   (fallback?: string): Check<string> =>
@@ -114,11 +128,40 @@ export const text =
     throw wrongOption(owner, name, `must be a non-empty string${ifUnset(value)}`);
   };
 
+const QUOTED = /^\s*["'`“”‘’].*["'`“”‘’]\s*$/s;
+
+/**
+ * What is wrong with a value as it came from the environment or a file; `undefined`: nothing. `docker run --env-file` passes
+ * on the quotes of its file, and the text of a file ends with a line break.
+ */
+export function strayCharacters(value: string): string | undefined {
+  if (QUOTED.test(value)) {
+    return 'must not have quotes around it; remove them where it is set, because some tools pass them on';
+  }
+  return /[\r\n]/.test(value)
+    ? 'must not have a line break in it; remove it where the value is set or read'
+    : undefined;
+}
+
+/** Refuses a key, a secret or an address with {@link strayCharacters}. The error never contains it. */
+export function refuseStray(owner: string, name: string, value: string): void {
+  const problem = strayCharacters(value);
+  if (problem !== undefined) throw wrongOption(owner, name, problem);
+}
+
+/** A text as it is set in the environment. */
+export const environmentText: Check<string> = (owner, name, value) => {
+  const given = text()(owner, name, value);
+  refuseStray(owner, name, given);
+  return given;
+};
+
 /** The least number of characters of a secret. */
 const MIN_SECRET_LENGTH = 32;
 
 /** A secret that the app chooses. The error never contains it. */
 export const secret: Check<string> = (owner, name, value) => {
+  if (typeof value === 'string') refuseStray(owner, name, value);
   if (typeof value === 'string' && value.trim().length >= MIN_SECRET_LENGTH) return value;
   const expected = `must be a secret of at least ${MIN_SECRET_LENGTH} characters, as "openssl rand -base64 32" makes one`;
   throw wrongOption(owner, name, expected + ifUnset(value));

@@ -44,11 +44,16 @@ export type Decision =
 /** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service is down. */
 export type CheckResult = Decision & { readonly isOutage?: boolean };
 
-export const deny = (
-  code: MarketgateErrorCode,
-  message: string,
-  verdict: 'invalid' | 'absent' = 'invalid',
-): CheckResult => ({ verdict, denial: new MarketgateError(code, message) });
+/** @param detail what visitors read in place of the code's usual text. */
+export const deny = (code: MarketgateErrorCode, message: string, detail?: string): CheckResult => ({
+  verdict: 'invalid',
+  denial: new MarketgateError(code, message, { detail }),
+});
+
+export const absent = (message: string): CheckResult => ({
+  verdict: 'absent',
+  denial: new MarketgateError('purchase_required', message),
+});
 
 /** Refuses a valid purchase. */
 export function refuse(
@@ -59,9 +64,11 @@ export function refuse(
 ): CheckResult {
   const denial: Denial = new MarketgateError(code, `the purchase code is valid, but ${why}`);
   const copy = { ...purchase };
-  // A getter, because `inspect` can print the values of what is not enumerable.
-  Object.defineProperty(denial, 'purchase', { get: () => copy });
-  Object.defineProperty(denial, 'holders', { value: holders });
+  Object.defineProperties(denial, {
+    // An own getter, because `inspect` can print a hidden value, and the getters of a class.
+    purchase: { get: () => copy },
+    holders: { value: holders },
+  });
   return { verdict: 'invalid', denial };
 }
 

@@ -1,7 +1,14 @@
 import type { MarketgateError } from '../errors.js';
 import type { Purchase } from '../model/purchase.js';
 import { isMasked, type PurchaseCode, readPurchaseCode } from '../model/purchase-code.js';
-import { type AppId, idText, knownOptions, shaped, wrongOption } from '../options.js';
+import {
+  type AppId,
+  type Check,
+  idText,
+  readOptions,
+  type Table,
+  wrongOption,
+} from '../options.js';
 import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
 import { type CheckResult, deny, refuse } from './decision.js';
 
@@ -28,62 +35,72 @@ export interface HolderOptions<Id> {
   max?: number | ((purchase: Purchase) => number) | undefined;
 }
 
+/** Gives the account of a request. */
 export type HolderIdOf<Req> = (req: Req) => HolderId | Promise<HolderId>;
+
+/** Makes an account a holder of the code of a valid purchase, or refuses it. */
+export type HolderCheck<Req> = (
+  result: CheckResult,
+  code: PurchaseCode,
+  req: Req,
+) => Promise<CheckResult>;
 
 const NOBODY = 'nobody is logged in who could hold the code; log in first';
 const HELD = 'held by another account; log in with that one, or let the site release the code';
 
-/** Copies the options if every key is known. */
-export const holderOptions = <Id>(owner: string, option: HolderOptions<Id>): HolderOptions<Id> =>
-  knownOptions(`${owner}: holder`, option, ['store', 'id', 'max']);
-
 /**
- * Checks the option. Gives the function that makes an account a holder of the code of a valid purchase, or refuses it.
- * In an outage nobody becomes a holder, and only visitors without an account are refused.
+ * The check of the option. The {@link HolderCheck} that it gives makes nobody a holder for a result that is not valid, but
+ * refuses visitors without an account.
+ * @param idOption the check of its `id`.
  */
-export function makeHolderCheck<Req>(
-  owner: string,
-  option: HolderOptions<HolderId | HolderIdOf<Req>> | undefined,
-): (result: CheckResult, code: PurchaseCode, req: Req) => Promise<CheckResult> {
-  const what = '{ store, id, max }; leave it out for no such condition';
-  const object = shaped<NonNullable<typeof option>>([], what)(owner, 'holder', option);
-  const given = holderOptions(owner, object);
-  const { id, max = 1 } = given;
-  const holders = guardHolderStore(owner, given.store);
-  if (!('id' in given)) throw wrongOption(owner, 'holder.id', 'must say which account it is');
-  if (typeof id !== 'function') idText(owner, 'holder.id', id);
-  const count = (value: unknown): number => {
-    if (Number.isSafeInteger(value) && Number(value) > 0) return Number(value);
-    const expected = 'must be a whole number, 1 or more, or a function that gives one';
-    throw wrongOption(owner, 'holder.max', expected);
-  };
-  if (typeof max !== 'function') count(max);
+export const holderOption =
+  <Req>(idOption: Check<HolderIdOf<Req>>): Check<HolderCheck<Req> | undefined> =>
+  (owner, name, value) => {
+    if (value === undefined) return undefined;
+    const table = {
+      store: (...given) => guardHolderStore(given[0], given[2]),
+      id: idOption,
+      max: maxOption,
+    } satisfies Table<HolderOptions<unknown>>;
+    const { store, id, max } = readOptions(owner, table, value, name);
 
-  return async (result, code, req) => {
-    const holder = idText(owner, 'holder.id', typeof id === 'function' ? await id(req) : id);
-    if (result.verdict !== 'valid') {
-      return holder === undefined ? deny('login_required', NOBODY) : result;
-    }
-    const { purchase } = result;
-    if (holder === undefined) return refuse(purchase, 'login_required', NOBODY);
-    const seats = count(typeof max === 'function' ? max(purchase) : max);
-    const key = nameOf(purchase, code);
-    try {
-      if (await holders.take(key, holder, seats)) return result;
-      const held = await holders.count(key).catch(() => seats);
-      return refuse(purchase, 'purchase_held', HELD, { count: held, max: seats });
-    } catch (error) {
-      return { verdict: 'unknown', error: error as MarketgateError };
-    }
+    return async (result, code, req) => {
+      const holder = idText(owner, `${name}.id`, await id(req));
+      if (result.verdict !== 'valid') {
+        return holder === undefined ? deny('login_required', NOBODY) : result;
+      }
+      const { purchase } = result;
+      if (holder === undefined) return refuse(purchase, 'login_required', NOBODY);
+      const seats = wholeSeats(owner, `${name}.max`, max(purchase));
+      const held = heldUnder(purchase, code);
+      try {
+        if (await store.take(held, holder, seats)) return result;
+        const count = await store.count(held).catch(() => seats);
+        return refuse(purchase, 'purchase_held', HELD, { count, max: seats });
+      } catch (error) {
+        return { verdict: 'unknown', error: error as MarketgateError };
+      }
+    };
   };
-}
+
+const wholeSeats: Check<number> = (owner, name, value) => {
+  if (Number.isSafeInteger(value) && Number(value) > 0) return Number(value);
+  const expected = 'must be a whole number, 1 or more, or a function that gives one';
+  throw wrongOption(owner, name, expected);
+};
+
+const maxOption: Check<(purchase: Purchase) => unknown> = (owner, name, value = 1) => {
+  if (typeof value === 'function') return value as (purchase: Purchase) => unknown;
+  const seats = wholeSeats(owner, name, value);
+  return () => seats;
+};
 
 /**
  * The code that is held: as the service names it, because it can accept several spellings. A masked one, as in
- * `****-1c2d`, names none. In lower case, because a service can ignore that.
+ * `****-1c2d`, names none.
  */
-function nameOf({ purchase_code: named }: Purchase, sent: PurchaseCode): string {
+function heldUnder({ purchase_code: named }: Purchase, sent: PurchaseCode): string {
   // A wrapper of a KeyApi can give a purchase that was never read.
   const isNamed = typeof named === 'string' && !isMasked(named);
-  return ((isNamed && readPurchaseCode(named)) || sent).toLowerCase();
+  return ((isNamed && readPurchaseCode(named)) || sent).key;
 }

@@ -1,38 +1,45 @@
 import { UNKNOWN_CLIENT } from '../attempts/client-key.js';
+import type { VisitorCallOptions } from '../cache/cache.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { checkSignal } from '../deadline.js';
+import { warnOnce } from '../diagnostics.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 import { isAboutService, redact } from '../http/failure.js';
 import { parseTimestamp } from '../model/fields.js';
-import { isSupportUnreadable, type Purchase } from '../model/purchase.js';
-import { isBlank, type PurchaseCode, readPurchaseCode } from '../model/purchase-code.js';
+import type { Purchase } from '../model/purchase.js';
+import { faultOfCode, isBlank, readPurchaseCode } from '../model/purchase-code.js';
 import {
   type AppId,
+  type Check,
+  condition,
   flag,
   functionOf,
   idText,
-  knownOptions,
+  readOptions,
   shaped,
+  type Table,
+  type Values,
   wrongOption,
 } from '../options.js';
-import { type CheckResult, type Decision, deny, refuse, undecided } from './decision.js';
+import { absent, type CheckResult, type Decision, deny, refuse, undecided } from './decision.js';
 import {
   type HolderId,
   type HolderIdOf,
   type HolderOptions,
-  makeHolderCheck,
+  holderOption,
 } from './holder-check.js';
-import { VisitorCall } from './visitor-call.js';
 
 export type { CheckResult, Decision, Denial } from './decision.js';
-export type { HolderId, HolderOptions } from './holder-check.js';
+export type { HolderId, HolderIdOf, HolderOptions } from './holder-check.js';
 
 /**
  * As much of a {@link KeyApi} as the check uses. Without `isDown`, `onUnknown: 'allow'` lets nobody in, because only that
  * can tell an outage.
  */
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
-  Partial<Pick<KeyApi, 'clock' | 'codePattern' | 'isDown'>>;
+  Partial<Pick<KeyApi, 'clock' | 'isDown'>>;
+
+export const purchaseValidator = shaped<PurchaseValidator>(['validatePurchase'], 'a KeyApi');
 
 /** A `license_type` of the service. Its values are not shown; these are common, and editors offer them. */
 export type LicenseType = 'Regular' | 'Extended' | (string & Record<never, never>);
@@ -86,7 +93,8 @@ export interface CheckPurchaseOptions extends PurchaseCheckOptions {
  * Decides what a purchase code is worth, as `requirePurchase` does, without a request of Express: Fastify, Koa,
  * Hono, GraphQL, WebSockets, workers.
  *
- * @param code as the customer gave it. A value that is not a string is invalid.
+ * @param code as the customer gave it. Of an array, as of a field that was sent twice, a single text counts; anything else
+ * that is no string is invalid.
  * @throws TypeError (as a rejection) that names the wrong option; and what `accept` throws.
  *
  * @example
@@ -99,213 +107,213 @@ export async function checkPurchase(
   options: CheckPurchaseOptions,
 ): Promise<Decision> {
   const owner = 'checkPurchase';
-  const names = [...CHECK_OPTION_NAMES, 'client', 'signal'] as const;
-  const { client, signal, ...rest } = knownOptions(owner, options, names);
-  if (!('client' in (options ?? {}))) {
-    throw wrongOption(owner, 'client', 'must say who is counted; false counts nobody');
-  }
-  const counted = client === false ? false : (idText(owner, 'client', client) ?? UNKNOWN_CLIENT);
-  if (signal !== undefined) checkSignal(signal);
-  const check = new PurchaseCheck<undefined>(owner, keyApi, rest);
-  const visit = {
-    req: undefined,
-    signal: () => signal,
-    client: () => counted,
-    throwIfLeft: () => signal?.throwIfAborted(),
-  };
-  const { isOutage: _, ...decision } = await check.decide(code, visit);
+  const { client, signal, ...conditions } = readOptions(owner, OPTIONS, options ?? {});
+  purchaseValidator(owner, 'keyApi', keyApi);
+  const decide = makeDecide<undefined>(owner, keyApi, conditions);
+  const { isOutage: _, ...decision } = await decide(code, undefined, (fresh) => ({
+    client,
+    signal,
+    fresh,
+  }));
   signal?.throwIfAborted();
   return decision;
 }
 
-export const CHECK_OPTION_NAMES = [
-  'item',
-  'licenseType',
-  'supported',
-  'accept',
-  'fresh',
-  'holder',
-] as const;
+/** Checks the conditions of a guard. @param id the check of `holder.id`. */
+export const conditionOptions = <Req>(id: Check<HolderIdOf<Req>>) =>
+  ({
+    item: condition(itemOption<Req>),
+    licenseType: condition(licenseOption),
+    supported: condition(flag),
+    accept: condition(functionOf<(purchase: Purchase, req: Req) => boolean | Promise<boolean>>()),
+    holder: condition(holderOption(id)),
+    fresh: freshOption<Req>,
+  }) satisfies Table<PurchaseCheckOptions<Req, unknown>>;
 
-const MALFORMED =
-  'this is no purchase code: it is too short, too long, or has other characters; check that the whole code was copied';
-const NOT_KNOWN =
-  'the service does not know this purchase code; check that the whole code was copied';
-const NO_ITEM_ID =
-  'the item must be a whole number, as Number(req.params.id) gives it; check the link';
+type Conditions<Req> = Values<ReturnType<typeof conditionOptions<Req>>>;
 
-const NO_ANSWER =
-  'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws';
-
-/** The answer about a code, `null` for one that the service does not know; or why there is none. */
-type Answer =
-  | { readonly purchase: Purchase | null; readonly unknown?: undefined }
-  | { readonly purchase?: undefined; readonly unknown: CheckResult };
-
-/** What comes with a code. */
-export interface Visit<Req> {
-  readonly req: Req;
-  /** Makes the signal that ends the request. Called only if the service is to be asked. */
-  readonly signal: () => AbortSignal | undefined;
-  /** Who is counted. Called only if the service is to be asked. */
-  readonly client: () => AppId;
-  /** Throws when the visitor has left. */
-  readonly throwIfLeft: () => void;
+function itemOption<Req>(
+  owner: string,
+  name: string,
+  value: unknown,
+): ((req: Req) => Promise<readonly unknown[]>) | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'function') return async (req) => [await value(req)].flat();
+  const ids = [value].flat();
+  if (ids.length > 0 && areIds(ids)) return async () => ids;
+  throw wrongOption(owner, name, 'must be an item id (a whole number), several, or a function');
 }
 
-/** The check of a guard: finds out what a code is worth. */
-export class PurchaseCheck<Req> {
-  readonly #items: readonly number[] | undefined;
-  readonly #refusalOf: ReturnType<typeof makeConditionCheck<Req>>;
-  readonly #hold: ReturnType<typeof makeHolderCheck<Req>> | undefined;
+const licenseOption: Check<readonly string[] | undefined> = (owner, name, value) => {
+  if (value === undefined) return undefined;
+  const types = [value].flat();
+  if (types.length > 0 && types.every((type) => typeof type === 'string' && type !== '')) {
+    return types as string[];
+  }
+  throw wrongOption(owner, name, 'must be a license_type, as in "Extended", or several');
+};
+
+function freshOption<Req>(owner: string, name: string, value: unknown): (req: Req) => unknown {
+  if (typeof value === 'function') return value as (req: Req) => unknown;
+  const isFresh = flag(owner, name, value);
+  return () => isFresh;
+}
+
+const OPTIONS = {
+  ...conditionOptions<undefined>((owner, name, value, isGiven) => {
+    if (!isGiven) throw wrongOption(owner, name, 'must say which account it is');
+    idText(owner, name, value);
+    return () => value as HolderId;
+  }),
+  client: (owner, name, value, isGiven): AppId => {
+    if (!isGiven) throw wrongOption(owner, name, 'must say who is counted; false counts nobody');
+    return value === false ? false : (idText(owner, name, value) ?? UNKNOWN_CLIENT);
+  },
+  signal: (_owner, _name, value) => {
+    if (value !== undefined) checkSignal(value as AbortSignal);
+    return value as AbortSignal | undefined;
+  },
+} satisfies Table<CheckPurchaseOptions>;
+
+/** What a call for a visitor takes. */
+export interface VisitorCall extends VisitorCallOptions {
+  /** Whether the visitor has left. */
+  readonly hasLeft?: boolean;
+}
+
+/** Makes the function that finds out what a code is worth. It rejects with the errors of the app's own functions. */
+export function makeDecide<Req>(
+  owner: string,
+  keyApi: PurchaseValidator,
+  { item, licenseType, supported, accept, holder, fresh }: Conditions<Req>,
+  letsInOutage = false,
+) {
+  const clock = keyApi.clock ?? Date.now;
 
   /**
-   * @param letsInOutage whether visitors are let in while the service is down. With `holder` they need an account then, too.
-   * @throws TypeError that names the wrong option.
+   * @param sent the code as it came.
+   * @param callFor gives the options of the call. Called once, where there is a code to ask about.
    */
-  constructor(
-    private readonly owner: string,
-    private readonly keyApi: PurchaseValidator,
-    private readonly options: PurchaseCheckOptions<Req, HolderId | HolderIdOf<Req>>,
-    private readonly letsInOutage = false,
-  ) {
-    shaped<PurchaseValidator>(['validatePurchase'], 'a KeyApi')(owner, 'keyApi', keyApi);
-    const { item, fresh } = options;
-    this.#items = typeof item === 'function' ? undefined : itemsOption(owner, item);
-    this.#refusalOf = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
-    functionOf()(owner, 'accept', options.accept);
-    this.#hold = 'holder' in options ? makeHolderCheck(owner, options.holder) : undefined;
-    if (typeof fresh !== 'function') flag(owner, 'fresh', fresh);
-  }
-
-  /** Rejects with the errors of the app's own functions. @param given the code as it was sent. */
-  async decide(given: unknown, visit: Visit<Req>): Promise<CheckResult> {
-    const { req } = visit;
-    if (isAbsent(given)) {
-      const message = 'no purchase code was sent; send the one that came with the purchase';
-      return deny('purchase_required', message, 'absent');
+  return async function decide(
+    sent: unknown,
+    req: Req,
+    callFor: (fresh: boolean) => VisitorCall,
+  ): Promise<CheckResult> {
+    const pasted = sentText(sent);
+    if (pasted === undefined) return absent(NO_CODE);
+    if (pasted === null) {
+      warnOnce('MARKETGATE_CODE_NOT_TEXT');
+      return deny('purchase_code_invalid', ...NOT_TEXT);
     }
-    const { item, accept } = this.options;
-    const items = typeof item === 'function' ? [await item(req)].flat() : this.#items;
+    const code = readPurchaseCode(pasted);
+    if (code === undefined) return deny('purchase_code_invalid', ...FAULTS[faultOfCode(pasted)]);
+
+    const items = await item?.(req);
     if (items && !areIds(items)) return deny('item_id_invalid', NO_ITEM_ID);
 
-    const code = readPurchaseCode(given, this.keyApi.codePattern);
-    if (code === undefined) return deny('purchase_code_invalid', MALFORMED);
-
-    const { purchase, unknown } = await this.#ask(code, visit);
-    if (unknown !== undefined) {
-      // In an outage nobody becomes a holder, but visitors without an account are refused.
-      return unknown.isOutage && this.#hold ? this.#hold(unknown, code, req) : unknown;
-    }
-    if (purchase === null) return deny('purchase_code_invalid', NOT_KNOWN);
-
-    const refusal = this.#refusalOf(purchase, items, code);
-    if (refusal !== undefined) return refusal;
-    if (accept !== undefined && (await accept(purchase, req)) !== true) {
-      return refuse(purchase, 'purchase_not_accepted', '"accept" refused it; send another one');
-    }
-    const valid: CheckResult = { verdict: 'valid', purchase };
-    // Last, so that a refused purchase is held by nobody.
-    return this.#hold ? this.#hold(valid, code, req) : valid;
-  }
-
-  /** Asks the cache or the service. */
-  async #ask(code: PurchaseCode, visit: Visit<Req>): Promise<Answer> {
-    const { owner, options } = this;
-    const { fresh } = options;
-    const isFresh = typeof fresh === 'function' ? await fresh(visit.req) : fresh;
-    let isOwnError = false;
-    const client = (): AppId => {
-      isOwnError = true;
-      const given = visit.client();
-      isOwnError = false;
-      return given;
-    };
-    const call = new VisitorCall({ signal: visit.signal, client }, flag(owner, 'fresh', isFresh));
+    const call = callFor(flag(owner, 'fresh', await fresh(req)));
     let purchase: Purchase | null;
     try {
-      purchase = await this.keyApi.validatePurchase(code, call);
+      purchase = await keyApi.validatePurchase(code.text, call);
     } catch (error) {
-      // `onUnknown` is for a service that is down, not for a visitor who has left, nor for an error of the app.
-      visit.throwIfLeft();
-      if (isOwnError || !isMarketgateError(error)) throw error;
+      // Errors of the app's own `fetch` or of a wrapper, and what ends the call of a visitor who has left, are no verdict.
+      if (!isMarketgateError(error) || call.hasLeft) throw error;
       if (error.status < 500 && error.code !== 'too_many_attempts') throw error;
-      return { unknown: { verdict: 'unknown', error, isOutage: await this.#isOutage(error) } };
+      const isOutage = letsInOutage && (await isDown(keyApi, error));
+      const unknown: CheckResult = { verdict: 'unknown', error, isOutage };
+      // Nobody becomes a holder now, but visitors without an account are refused.
+      return isOutage && holder ? holder(unknown, code, req) : unknown;
     }
-    visit.throwIfLeft();
+    if (purchase === null) return deny('purchase_code_invalid', NOT_KNOWN);
     // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
-    if (purchase === null || typeof purchase?.item?.id === 'number') return { purchase };
-    return { unknown: undecided(NO_ANSWER) };
-  }
+    if (typeof purchase?.item?.id !== 'number') return undecided(NO_ANSWER);
 
-  /** Whether an error means that the service is down, and not only for this code. Asked only where it lets visitors in. */
-  async #isOutage(error: MarketgateError): Promise<boolean> {
-    const { keyApi, letsInOutage } = this;
-    if (!letsInOutage || error.code !== 'service_unavailable' || !isAboutService(error))
-      return false;
-    return (await keyApi.isDown?.()) === true;
-  }
-}
-
-/** Whether no code was sent. Any other value that is not a string is a wrong code. */
-export const isAbsent = (code: unknown): boolean =>
-  code === undefined || code === null || (typeof code === 'string' && isBlank(code));
-
-/** Checks the options. Gives the function that refuses a valid purchase which does not meet the conditions. */
-function makeConditionCheck<Req>(
-  owner: string,
-  conditions: PurchaseConditions<Req>,
-  clock: () => number,
-) {
-  for (const name of ['item', 'licenseType', 'supported', 'accept'] as const) {
-    // `item: config.itemId` with nothing configured must not let every purchase in.
-    if (name in conditions && conditions[name] === undefined) {
-      throw wrongOption(owner, name, 'is given, but undefined: is its variable set?');
-    }
-  }
-  const licenses = licensesOption(owner, conditions.licenseType);
-  const wanted = licenses?.map((type) => `"${type}"`).join(' or ');
-  const accepted = new Set(licenses?.map((type) => type.toLowerCase()));
-  const supported = flag(owner, 'supported', conditions.supported);
-
-  return (
-    purchase: Purchase,
-    items: readonly number[] | undefined,
-    code: PurchaseCode,
-  ): CheckResult | undefined => {
-    if (items !== undefined && !items.includes(purchase.item.id)) {
+    if (items && !items.includes(purchase.item.id)) {
       const why = 'for another item; send the code of this one';
       return refuse(purchase, 'purchase_item_mismatch', why);
     }
-    if (licenses !== undefined) {
+    if (licenseType) {
       const type: unknown = purchase.license_type;
-      // Nobody can tell which one it is.
       if (typeof type !== 'string' || isBlank(type)) return unreadable('license_type');
-      if (!accepted.has(type.toLowerCase())) {
-        const why = `its license_type is "${redact(type, [code])}"; it takes ${wanted}`;
+      if (!licenseType.some((each) => each.toLowerCase() === type.toLowerCase())) {
+        const wanted = licenseType.map((each) => `"${each}"`).join(' or ');
+        const why = `its license_type is "${redact(type, [code.text])}"; it takes ${wanted}`;
         return refuse(purchase, 'license_type_mismatch', why);
       }
     }
     if (supported) {
-      // A wrapper of a KeyApi can give a purchase that was never parsed.
-      const until: unknown = purchase.supported_until ?? '';
-      const isReadable =
-        typeof until === 'string' && (until === '' || parseTimestamp(until) !== undefined);
-      if (!isReadable || isSupportUnreadable(purchase)) return unreadable('supported_until');
-      if (!isSupported(purchase, clock())) {
+      const end = endOfSupport(purchase);
+      if (end === undefined) return unreadable('supported_until');
+      if (end <= clock()) {
         const why = 'its support has expired or was never bought; renew it';
         return refuse(purchase, 'support_expired', why);
       }
     }
-    return undefined;
+    if (accept && (await accept(purchase, req)) !== true) {
+      return refuse(purchase, 'purchase_not_accepted', '"accept" refused it; send another one');
+    }
+    const valid: CheckResult = { verdict: 'valid', purchase };
+    // Last, so that a refused purchase is held by nobody.
+    return holder ? holder(valid, code, req) : valid;
   };
 }
 
-/** Whether support runs at the time `now`. */
-export function isSupported({ supported_until: until }: Purchase, now: number): boolean {
-  const end = until ? parseTimestamp(until) : undefined;
-  return end !== undefined && end > now;
+/** Whether an error means that the service is down, and not only for this code. */
+async function isDown(keyApi: PurchaseValidator, error: MarketgateError): Promise<boolean> {
+  if (error.code !== 'service_unavailable' || !isAboutService(error)) return false;
+  return (await keyApi.isDown?.()) === true;
 }
+
+/**
+ * The text that was sent as a code; of several values, as of a field that was sent twice, the only one. `undefined`: nothing
+ * was sent. `null`: something else.
+ */
+export function sentText(sent: unknown): string | null | undefined {
+  const values = (Array.isArray(sent) ? sent : [sent]).filter((value) => !isNothing(value));
+  const texts = new Set(values.filter((value) => typeof value === 'string'));
+  const [text] = texts;
+  if (texts.size === 1) return text;
+  return values.length === 0 ? undefined : null;
+}
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'string' && isBlank(value));
+
+/** When support ends, in epoch milliseconds: 0 for none, `undefined` where that cannot be read. */
+export function endOfSupport({ supported_until: until }: Purchase): number | undefined {
+  // A wrapper of a KeyApi can give a purchase that was never read.
+  if (until === undefined || until === null || until === '') return 0;
+  return typeof until === 'string' ? parseTimestamp(until) : undefined;
+}
+
+const NO_CODE = 'no purchase code was sent; send the one that came with the purchase';
+const NOT_KNOWN =
+  'the service does not know this purchase code; check that the whole code was copied';
+const NO_ITEM_ID =
+  'the item must be a whole number, as Number(req.params.id) gives it; check the link';
+const NO_ANSWER =
+  'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws';
+
+/** Why something is no code: for the operator, and for the visitor. */
+type Fault = readonly [message: string, detail: string];
+const NOT_TEXT: Fault = [
+  'the purchase code came as several values, or is no text; send it once, as text',
+  'The purchase code did not arrive as one text. Please enter it once, and nothing else.',
+];
+const FAULTS: Readonly<Record<ReturnType<typeof faultOfCode>, Fault>> = {
+  'too long': [
+    'this is longer than a purchase code; send the code alone',
+    'This is longer than a purchase code. Please enter the code alone.',
+  ],
+  'too short': [
+    'this is too short for a purchase code; check that the whole code was copied',
+    'This is too short for a purchase code. Please check that you copied the whole code.',
+  ],
+  'other characters': [
+    'this has characters that no purchase code has; check what was copied',
+    'This has characters that no purchase code has. Please copy the code once more.',
+  ],
+};
 
 /** A condition cannot be checked. */
 const unreadable = (field: string): CheckResult =>
@@ -314,22 +322,5 @@ const unreadable = (field: string): CheckResult =>
   );
 
 /** Digits are refused too: of `?item=1&item=2` in a query, a visitor would choose one. */
-const areIds = (ids: readonly unknown[]): boolean =>
+const areIds = (ids: readonly unknown[]): ids is readonly number[] =>
   ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0);
-
-/** `undefined`: any item will do. */
-function itemsOption(owner: string, item: unknown): readonly number[] | undefined {
-  if (item === undefined) return undefined;
-  const ids = [item].flat();
-  if (ids.length > 0 && areIds(ids)) return ids as number[];
-  throw wrongOption(owner, 'item', 'must be an item id (a whole number), several, or a function');
-}
-
-function licensesOption(owner: string, value: unknown): readonly string[] | undefined {
-  if (value === undefined) return undefined;
-  const types = [value].flat();
-  if (types.length === 0 || !types.every((type) => typeof type === 'string' && type !== '')) {
-    throw wrongOption(owner, 'licenseType', 'must be a license_type, as in "Extended", or several');
-  }
-  return types as string[];
-}

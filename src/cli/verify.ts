@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { isSupported } from '../check/purchase-check.js';
+import { endOfSupport } from '../check/purchase-check.js';
 import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
 import type { Purchase } from '../model/purchase.js';
@@ -28,7 +28,7 @@ export async function verify(
   }
   const keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false });
   try {
-    const purchase = await keyApi.validatePurchase(code);
+    const purchase = await keyApi.validatePurchase(code.text);
     // Without the code, because output is often logged.
     const shown = purchase && { ...purchase, purchase_code: undefined };
     if (json) io.out(printableJson({ valid: purchase !== null, purchase: shown }));
@@ -51,7 +51,8 @@ const REFUSED =
 
 function facts(purchase: Purchase): string {
   const { item, price, currency, license_type, date, downloaded, supported_until } = purchase;
-  const hasEnded = supported_until !== undefined && !isSupported(purchase, Date.now());
+  const end = endOfSupport(purchase);
+  const hasEnded = supported_until !== undefined && end !== undefined && end <= Date.now();
   const rows = Object.entries({
     item: `${item.id} ${item.name ?? ''}`,
     license_type,

@@ -27,7 +27,7 @@ import { latest } from '../latest.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, isEqualJson, type OnDrift } from '../model/fields.js';
 import { type Item, type ItemList, itemId } from '../model/item.js';
-import { type Purchase, shownPurchase } from '../model/purchase.js';
+import type { Purchase } from '../model/purchase.js';
 import { readPurchaseCode, requireText } from '../model/purchase-code.js';
 import {
   checkedFor,
@@ -37,6 +37,8 @@ import {
   optional,
   pattern,
   readOptions,
+  refuseStray,
+  strayCharacters,
   type Table,
   wrongOption,
 } from '../options.js';
@@ -118,8 +120,7 @@ interface Caches {
 export class KeyApi {
   /** The option `clock`; guards compare the end of support with it. */
   readonly clock: () => number;
-  /** The option `codePattern`; guards refuse other codes. */
-  readonly codePattern: RegExp | undefined;
+  readonly #codePattern: RegExp | undefined;
   readonly #encoding: ValidationEncoding;
   readonly #apiKey: () => string | Promise<string>;
   readonly #http: HttpClient;
@@ -155,7 +156,7 @@ export class KeyApi {
     const { cache } = given;
     this.clock = settings.clock;
     this.#encoding = given.validationEncoding;
-    this.codePattern = given.codePattern;
+    this.#codePattern = given.codePattern;
     this.#apiKey = given.apiKey;
     this.#attempts = attemptsOption(me, given.guessLimit, settings.timer);
     this.#timeout = settings.timeout;
@@ -201,6 +202,7 @@ export class KeyApi {
    */
   async getItem(id: number | string, options: VisitorCallOptions = {}): Promise<Item | null> {
     const number = itemId(id);
+    checkClient(options);
     const key = String(number);
     if (!this.#caches) return this.#ask(itemsItem, key, options);
     const { items, item } = this.#caches;
@@ -230,9 +232,11 @@ export class KeyApi {
    */
   async validatePurchase(code: string, options: VisitorCallOptions = {}): Promise<Purchase | null> {
     requireText(PARAMETER, code);
-    const read = readPurchaseCode(code, this.codePattern);
-    const purchase = read && (await this.#get(purchasesValidation, read, options));
-    return purchase ? shownPurchase(purchase) : null;
+    checkClient(options);
+    const text = readPurchaseCode(code)?.text;
+    // Unlike `test`, `search` always begins at the start, also with the flags g and y.
+    const isOfPattern = text?.search(this.#codePattern ?? '') !== -1;
+    return text !== undefined && isOfPattern ? this.#get(purchasesValidation, text, options) : null;
   }
 
   /**
@@ -271,7 +275,7 @@ export class KeyApi {
   #subjectOf(code: unknown): string | undefined {
     requireText(PARAMETER, code);
     const read = readPurchaseCode(code);
-    return read && this.#caches?.purchase.subject(read);
+    return read && this.#caches?.purchase.subject(read.text);
   }
 
   #get<T extends object>(endpoint: Endpoint<T>, value: string, options: VisitorCallOptions) {
@@ -468,6 +472,10 @@ export class KeyApi {
   }
 }
 
+/** @throws TypeError for a `client` that is no id, also where the cache answers. */
+const checkClient = ({ client }: VisitorCallOptions): void =>
+  void idText('KeyApi', 'client', client);
+
 /** Checks the option once; the function that it returns checks each key. */
 function apiKeySource(
   owner: string,
@@ -480,14 +488,19 @@ function apiKeySource(
       const key: unknown = await Promise.resolve()
         .then(option as () => unknown)
         .catch(() => undefined);
-      if (typeof key === 'string' && key.trim() !== '') return key;
+      const isText = typeof key === 'string' && key.trim() !== '';
+      const problem = isText ? strayCharacters(key) : 'failed, or gave no non-empty string';
+      if (isText && problem === undefined) return key;
       throw new MarketgateError(
         'service_unavailable',
-        'KeyApi: the function given as "apiKey" failed, or gave no non-empty string; look at where it reads the key from',
+        `KeyApi: the function given as "apiKey" ${isText ? `gave a key that ${problem}` : problem}; look at where it reads the key from`,
       );
     };
   }
-  if (typeof option === 'string' && option.trim() !== '') return () => option;
+  if (typeof option === 'string' && option.trim() !== '') {
+    refuseStray(owner, name, option);
+    return () => option;
+  }
   const expected = 'must be a non-empty string or a function that gives one';
   throw wrongOption(owner, name, expected + ifUnset(option));
 }

@@ -11,7 +11,7 @@ import {
 import { type Account, accountRecord } from '../model/account.js';
 import { isObject, type OnDrift, type Parsed, parse } from '../model/fields.js';
 import { type Item, type ItemList, itemRecord, readItems } from '../model/item.js';
-import { type Purchase, readPurchase } from '../model/purchase.js';
+import { type Purchase, purchaseRecord } from '../model/purchase.js';
 import { isMasked, readPurchaseCode } from '../model/purchase-code.js';
 
 /** One endpoint of the key API (specification: "Endpoints" and "Errors"). */
@@ -69,9 +69,9 @@ export const purchasesValidation: Endpoint<Purchase> = {
   parameter: 'purchase_code',
   negativeMsg: 'Invalid purchase code',
   // Some deployments answer with the purchase under `item`.
-  payload: payloadAt(['data.purchase', 'item'], readPurchase),
+  payload: payloadAt(['data.purchase', 'item'], (...sent) => parse(purchaseRecord, ...sent)),
   isAbout: ({ purchase_code: named }, requested) =>
-    isMasked(named) || readPurchaseCode(named)?.toLowerCase() === requested.toLowerCase(),
+    isMasked(named) || readPurchaseCode(named)?.key === requested.toLowerCase(),
 };
 
 /** Reads the first of these places in a body that holds an object. */

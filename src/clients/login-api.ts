@@ -24,11 +24,11 @@ import {
   type AppId,
   checkedFor,
   choice,
+  environmentText,
   idText,
   positive,
   readOptions,
   type Table,
-  text,
 } from '../options.js';
 
 /** Options of {@link LoginApi}. */
@@ -75,8 +75,8 @@ export const GET_USER_INFO = '/api/get_user_info';
 
 const OPTIONS = {
   authUrl: serviceUrl,
-  appId: text(),
-  appSecret: text(),
+  appId: environmentText,
+  appSecret: environmentText,
   tokenLifetime: positive('milliseconds', 3_600_000),
   authorizeMethod: choice('post', 'get'),
   ...CLIENT_OPTIONS,

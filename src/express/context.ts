@@ -53,11 +53,22 @@ declare global {
   }
 }
 
+class Context implements MarketplaceContext {
+  declare verdict?: Verdict;
+  declare denial?: Denial;
+
+  /** An app can send the context to the visitor: the error of an outage is for the operator. */
+  toJSON(): MarketplaceContext {
+    const { denial, ...shown } = this;
+    return denial?.expose === true ? { ...shown, denial } : shown;
+  }
+}
+
 /** Gives the context of a request. The first middleware that runs makes it. */
 export function contextOf(req: IncomingMessage, res: ServerResponse): MarketplaceContext {
   const { locals } = res as { locals?: Express.Locals };
   const request = req as { marketplace?: MarketplaceContext };
-  const context = request.marketplace ?? {};
+  const context: MarketplaceContext = request.marketplace ?? new Context();
   request.marketplace = context;
   if (locals !== undefined) locals.marketplace = context;
   return context;

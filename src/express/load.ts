@@ -2,11 +2,10 @@ import type { Request } from 'express';
 import type { KeyApi } from '../clients/key-api.js';
 import { MarketgateError } from '../errors.js';
 import { itemId } from '../model/item.js';
-import { functionOf, knownOptions, shaped } from '../options.js';
+import { functionOf, readOptions, shaped, type Table } from '../options.js';
 import { type ClientOption, clientOption } from '../web/client.js';
-import { isSentUnseen } from '../web/request.js';
 import type { Middleware } from './context.js';
-import { callFor, middleware } from './middleware.js';
+import { middleware, VisitorCall } from './middleware.js';
 
 /**
  * Puts the whole catalogue at `req.marketplace.items` (specification: items/all); empty when the service
@@ -20,7 +19,7 @@ import { callFor, middleware } from './middleware.js';
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): Middleware {
   shaped<Pick<KeyApi, 'listItems'>>(['listItems'], 'a KeyApi')('loadItems', 'keyApi', keyApi);
   return middleware(async ({ res, next, context }) => {
-    context.items = await keyApi.listItems(callFor(res));
+    context.items = await keyApi.listItems(new VisitorCall(res));
     next();
   });
 }
@@ -36,8 +35,10 @@ export interface LoadItemOptions {
   client?: ClientOption;
 }
 
-/** As much of a {@link KeyApi} as {@link loadItem} uses. */
-export type ItemSource = Pick<KeyApi, 'getItem'> & Partial<Pick<KeyApi, 'listItems'>>;
+const OPTIONS = {
+  id: functionOf<(req: Request) => unknown>(),
+  client: clientOption,
+} satisfies Table<LoadItemOptions>;
 
 /**
  * Puts one item at `req.marketplace.item` (specification: items/all, or items/item where the list does not say).
@@ -50,22 +51,20 @@ export type ItemSource = Pick<KeyApi, 'getItem'> & Partial<Pick<KeyApi, 'listIte
  * @example
  * app.get('/items/:id', loadItem(keyApi), (req, res) => res.render('item', { item: itemOf(req) }));
  */
-export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Middleware {
-  const owner = 'loadItem';
-  const given = knownOptions(owner, options, ['id', 'client']);
-  shaped<ItemSource>(['getItem'], 'a KeyApi')(owner, 'keyApi', keyApi);
-  const idOf =
-    functionOf<NonNullable<typeof given.id>>()(owner, 'id', given.id) ??
-    ((req: Request) => req.params?.id);
-  const clientOf = clientOption(owner, given.client);
+export function loadItem(
+  keyApi: Pick<KeyApi, 'getItem'>,
+  options: LoadItemOptions = {},
+): Middleware {
+  const { id: idOf = (req: Request) => req.params?.id, client } = readOptions(
+    'loadItem',
+    OPTIONS,
+    options,
+  );
+  shaped<Pick<KeyApi, 'getItem'>>(['getItem'], 'a KeyApi')('loadItem', 'keyApi', keyApi);
 
   return middleware(async ({ req, res, next, context }) => {
     const id = itemId(await idOf(req));
-    const call = callFor(res, () => clientOf(req));
-    // Another site's page can make a browser send any number of ids.
-    const item = isSentUnseen(req)
-      ? (await keyApi.listItems?.(call))?.find((each) => each.id === id)
-      : await keyApi.getItem(id, call);
+    const item = await keyApi.getItem(id, new VisitorCall(res, client(req)));
     if (!item) {
       throw new MarketgateError(
         'item_not_found',
@@ -88,7 +87,7 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>): Middleware {
   shaped<Pick<KeyApi, 'getAccount'>>(['getAccount'], 'a KeyApi')('loadAccount', 'keyApi', keyApi);
   return middleware(async ({ res, next, context }) => {
-    context.account = { ...(await keyApi.getAccount(callFor(res))) };
+    context.account = { ...(await keyApi.getAccount(new VisitorCall(res))) };
     next();
   });
 }

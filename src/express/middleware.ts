@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import { VisitorCall } from '../check/visitor-call.js';
+import type { VisitorCallOptions } from '../cache/cache.js';
 import { asError, isMarketgateError, MarketgateError } from '../errors.js';
 import type { AppId } from '../options.js';
 import { handleThrown, refuseWith } from '../web/response.js';
@@ -48,20 +48,31 @@ export function middleware(run: (call: Call) => Promise<void>): Middleware {
   };
 }
 
-/** Tells when a visitor leaves, so that no request goes on that nobody waits for. */
-export function leavingOf(res: ServerResponse) {
-  let signal: AbortSignal | undefined;
-  const signalFor = (): AbortSignal => {
-    signal ??= signalOf(res);
-    return signal;
-  };
-  return {
-    /** A signal that is aborted then. Made when it is first asked for: a cached answer needs none. */
-    signal: signalFor,
-    throwIfLeft: () => {
-      if (signal !== undefined || res.closed) signalFor().throwIfAborted();
-    },
-  };
+/** What a call for a visitor takes. */
+export class VisitorCall implements VisitorCallOptions {
+  readonly #res: ServerResponse;
+  #signal: AbortSignal | undefined;
+
+  constructor(
+    res: ServerResponse,
+    readonly client?: AppId,
+    readonly fresh?: boolean,
+  ) {
+    this.#res = res;
+  }
+
+  /**
+   * Aborted when the visitor leaves, so that no request goes on that nobody waits for. Made when it is first read, because a
+   * cached answer needs none.
+   */
+  get signal(): AbortSignal {
+    this.#signal ??= signalOf(this.#res);
+    return this.#signal;
+  }
+
+  get hasLeft(): boolean {
+    return this.#signal?.aborted ?? this.#res.closed;
+  }
 }
 
 function signalOf(res: ServerResponse): AbortSignal {
@@ -75,7 +86,3 @@ function signalOf(res: ServerResponse): AbortSignal {
   else res.once?.('close', onClose);
   return controller.signal;
 }
-
-/** What a call for a visitor takes. */
-export const callFor = (res: ServerResponse, client?: () => AppId): VisitorCall =>
-  new VisitorCall({ signal: leavingOf(res).signal, client });

@@ -1,29 +1,32 @@
-import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import { holderOptions } from '../check/holder-check.js';
+import type { CheckResult, Denial } from '../check/decision.js';
+import type { HolderIdOf } from '../check/holder-check.js';
 import {
-  CHECK_OPTION_NAMES,
-  type CheckResult,
-  type Denial,
-  type HolderId,
-  isAbsent,
-  PurchaseCheck,
+  conditionOptions,
+  makeDecide,
   type PurchaseCheckOptions,
   type PurchaseValidator,
+  purchaseValidator,
 } from '../check/purchase-check.js';
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import type { MarketgateError } from '../errors.js';
-import { choice, functionOf, knownOptions, text, wrongOption } from '../options.js';
+import {
+  choice,
+  functionOf,
+  readOptions,
+  type Table,
+  type Values,
+  wrongOption,
+} from '../options.js';
 import { type ClientOption, clientOption } from '../web/client.js';
-import { isSentUnseen, queryOf } from '../web/request.js';
 import { refuseWith } from '../web/response.js';
 import { idOfUser } from '../web/user.js';
+import { type CodeSource, codeOption } from './code-source.js';
 import { keepPrivate, type MarketplaceContext, type Middleware, varyOn } from './context.js';
-import { leavingOf, middleware } from './middleware.js';
+import { type Call, middleware, VisitorCall } from './middleware.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
-export interface LoadPurchaseOptions
-  extends PurchaseCheckOptions<Request, (req: Request) => HolderId | Promise<HolderId>> {
+export interface LoadPurchaseOptions extends PurchaseCheckOptions<Request, HolderIdOf<Request>> {
   /**
    * Where the purchase code is read from. Default: the header `x-purchase-code`, then the body's field
    * `purchase_code`.
@@ -51,7 +54,21 @@ export interface RequirePurchaseOptions extends LoadPurchaseOptions {
     | undefined;
 }
 
-const LOAD_OPTION_NAMES = ['code', 'client', ...CHECK_OPTION_NAMES] as const;
+const LOAD_OPTIONS = {
+  code: codeOption,
+  client: clientOption,
+  ...conditionOptions<Request>((owner, name, value) => {
+    // An id that is the same for all visitors would let them share a code.
+    if (typeof value === 'function') return idOfUser(value as HolderIdOf<Request>);
+    throw wrongOption(owner, name, 'must be a function, as in (req) => req.user?.id');
+  }),
+} satisfies Table<LoadPurchaseOptions>;
+
+const REQUIRE_OPTIONS = {
+  ...LOAD_OPTIONS,
+  onUnknown: choice('deny', 'allow'),
+  onDenied: functionOf<NonNullable<RequirePurchaseOptions['onDenied']>>(),
+} satisfies Table<RequirePurchaseOptions>;
 
 /**
  * Lets only visitors with a valid purchase code into a route (specification: purchases/validation), with the purchase at
@@ -77,18 +94,13 @@ export function requirePurchase(
   options: RequirePurchaseOptions = {},
 ): Middleware {
   const owner = 'requirePurchase';
-  const given = knownOptions(owner, options, [...LOAD_OPTION_NAMES, 'onUnknown', 'onDenied']);
-  const onUnknown = choice('deny', 'allow')(owner, 'onUnknown', given.onUnknown);
+  const { onUnknown, onDenied, ...given } = readOptions(owner, REQUIRE_OPTIONS, options);
   const letsInOutage = onUnknown === 'allow';
-  const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given, letsInOutage);
-  const onDenied = functionOf<NonNullable<typeof given.onDenied>>()(
-    owner,
-    'onDenied',
-    given.onDenied,
-  );
+  const { decide, headers } = makeGuard(owner, keyApi, given, letsInOutage);
 
-  return middleware(async ({ req, res, next, context }) => {
-    const result = await checkRequest(req, res);
+  return middleware(async (call) => {
+    const { req, res, next, context } = call;
+    const result = await decide(call);
     const reason = setContext(context, result);
     const allowed = reason === undefined || (letsInOutage && result.isOutage === true);
     report(req, allowed, reason);
@@ -141,10 +153,10 @@ export function loadPurchase(
   options: LoadPurchaseOptions = {},
 ): Middleware {
   const owner = 'loadPurchase';
-  const given = knownOptions(owner, options, LOAD_OPTION_NAMES);
-  const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given);
-  return middleware(async ({ req, res, next, context }) => {
-    const result = await checkRequest(req, res);
+  const { decide, headers } = makeGuard(owner, keyApi, readOptions(owner, LOAD_OPTIONS, options));
+  return middleware(async (call) => {
+    const { res, next, context } = call;
+    const result = await decide(call);
     setContext(context, result);
     // Without a code, the page is the same for all visitors.
     if (result.verdict === 'absent') varyOn(res, headers);
@@ -153,39 +165,22 @@ export function loadPurchase(
   });
 }
 
-/** Makes the function that reads and checks a request's code; also lists the headers that it reads. */
-function makeRequestCheck(
+/** Makes the function that reads and checks a request's code; also lists the headers that the decision depends on. */
+function makeGuard(
   owner: string,
   keyApi: PurchaseValidator,
-  options: LoadPurchaseOptions,
+  { code, client, ...conditions }: Values<typeof LOAD_OPTIONS>,
   letsInOutage = false,
 ) {
   warnIfInHandler();
-  const { code: source = firstOf(fromHeader('X-Purchase-Code'), fromBody()), holder } = options;
-  if (typeof source !== 'function') {
-    throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
-  }
-  const clientOf = clientOption(owner, options.client);
-  const check = new PurchaseCheck<Request>(
-    owner,
-    keyApi,
-    typeof holder?.id === 'function'
-      ? { ...options, holder: { ...holderOptions(owner, holder), id: idOfUser(holder.id) } }
-      : options,
-    letsInOutage,
-  );
-  // An id that is the same for all visitors would let them share a code.
-  if (holder && typeof holder.id !== 'function') {
-    throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
-  }
-  const checkRequest = async (req: Request, res: ServerResponse): Promise<CheckResult> => {
-    const code = isSentUnseen(req) ? undefined : await source(req);
-    const { signal, throwIfLeft } = leavingOf(res);
-    return check.decide(code, { req, signal, throwIfLeft, client: () => clientOf(req) });
+  purchaseValidator(owner, 'keyApi', keyApi);
+  const decide = makeDecide(owner, keyApi, conditions, letsInOutage);
+  return {
+    decide: async ({ req, res }: Call): Promise<CheckResult> =>
+      decide(await code(req), req, (fresh) => new VisitorCall(res, client(req), fresh)),
+    // A session usually says who holds the code.
+    headers: [...(code.headers ?? []), ...(conditions.holder ? ['Cookie'] : [])],
   };
-  // A session usually says who holds the code.
-  const headers = [...(source.headers ?? []), ...(holder ? ['Cookie'] : [])];
-  return { checkRequest, headers };
 }
 
 /** Stores a result in the context. Gives the reason why it is not valid. */
@@ -200,8 +195,6 @@ function setContext(context: MarketplaceContext, result: CheckResult): Marketgat
   delete context.purchase;
   const reason = result.verdict === 'unknown' ? result.error : result.denial;
   context.denial = reason;
-  // Not enumerable for an outage, whose message is for the operator: an app can send the context as JSON.
-  Object.defineProperty(context, 'denial', { enumerable: reason.expose });
   return reason;
 }
 
@@ -216,86 +209,4 @@ function warnIfInHandler(): void {
   const { stack } = new Error();
   Error.stackTraceLimit = stackTraceLimit;
   if (ROUTER.test(String(stack))) warnOnce('MARKETGATE_CREATED_IN_HANDLER');
-}
-
-/**
- * Reads the purchase code from a request. Gives the code as it was sent, `undefined` when there is none, or a promise of
- * either. Any other value is an invalid code.
- */
-export interface CodeSource {
-  (req: Request): unknown;
-  /** The request headers that it reads, for `Vary`. */
-  readonly headers?: readonly string[];
-}
-
-/** Makes a source that reads a property of an object of the request. */
-function fromField(owner: string, name: string, from: (req: Request) => unknown): CodeSource {
-  text()(owner, 'name', name);
-  return (req) => {
-    const fields = from(req);
-    const hasField = typeof fields === 'object' && fields !== null && Object.hasOwn(fields, name);
-    return hasField ? (fields as Record<string, unknown>)[name] : undefined;
-  };
-}
-
-/** Reads the code from a request header. */
-export function fromHeader(name: string): CodeSource {
-  const header = text()('fromHeader', 'name', name).toLowerCase();
-  return Object.assign((req: Request) => req.headers[header], { headers: [name] });
-}
-
-/** Content types that the usual body parsers read. Others, such as an uploaded file, contain no code. */
-const FORM = /^(?:application\/(?:json|x-www-form-urlencoded)|multipart\/form-data)\b/i;
-
-/**
- * Whether the request has a body that no parser has read into fields. Express 4 gives an empty object where the parser is
- * for another type; so does a form that has only files.
- */
-function isUnparsed({ headers = {}, body }: Partial<Request>): boolean {
-  const type = String(headers['content-type']);
-  const length = Number(headers['content-length'] ?? 0);
-  const hasBody = length > 0 || headers['transfer-encoding'] !== undefined;
-  if (!hasBody || !FORM.test(type)) return false;
-  if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) return true;
-  return Object.keys(Object(body)).length === 0 && length > '{}'.length && !/^multi/i.test(type);
-}
-
-/** Reads the code from a field of the body, as parsed by `express.urlencoded()` or `express.json()`. */
-export function fromBody(name = 'purchase_code'): CodeSource {
-  return fromField('fromBody', name, (req) => {
-    if (isUnparsed(req)) warnOnce('MARKETGATE_NO_BODY_PARSER');
-    return req.body;
-  });
-}
-
-/** Reads the code from the query. Not part of the default, because URLs are logged and shared. */
-export function fromQuery(name = 'purchase_code'): CodeSource {
-  return fromField('fromQuery', name, queryOf);
-}
-
-/** Reads the code that the app has stored in its session. */
-export function fromSession(name = 'purchase_code'): CodeSource {
-  const source = fromField('fromSession', name, (req) => {
-    const { session } = req as { session?: unknown };
-    if (session === undefined) warnOnce('MARKETGATE_NO_SESSION');
-    return session;
-  });
-  return Object.assign(source, { headers: ['Cookie'] });
-}
-
-/** Reads the code from the first source that has one. */
-export function firstOf(...sources: CodeSource[]): CodeSource {
-  if (sources.length === 0 || sources.some((source) => typeof source !== 'function')) {
-    throw new TypeError(
-      'firstOf: every source must be a function, as in fromHeader("x-purchase-code")',
-    );
-  }
-  const pick = async (req: Request): Promise<unknown> => {
-    for (const source of sources) {
-      const code = await source(req);
-      if (!isAbsent(code)) return code;
-    }
-    return undefined;
-  };
-  return Object.assign(pick, { headers: sources.flatMap(({ headers = [] }) => headers) });
 }

@@ -8,6 +8,7 @@ import {
   functionOf,
   ifUnset,
   positive,
+  refuseStray,
   type Table,
   unchecked,
   type Values,
@@ -77,6 +78,7 @@ export interface ClientOptions {
 
 /** An address of the service. The error never repeats it, because it can contain a password. */
 export const serviceUrl: Check<URL> = (owner, name, value) => {
+  if (typeof value === 'string') refuseStray(owner, name, value);
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
     throw wrongOption(owner, name, `must be an absolute http or https URL${ifUnset(value)}`);

@@ -41,6 +41,8 @@ export interface Field<T> {
   readonly isEssential?: boolean;
   /** Takes the place of a value that is absent or cannot be read. */
   readonly otherwise?: (path: string, findings: Findings) => T;
+  /** Whether what cannot be read stays as its text. */
+  readonly staysText?: boolean;
   /** The fields of an object, by name. */
   readonly fields?: Readonly<Record<string, Field<unknown>>>;
 }
@@ -130,6 +132,8 @@ export const boolean = field('boolean', (sent) => {
 });
 /** ISO 8601. */
 export const timestamp = field('timestamp', readTimestamp);
+/** ISO 8601, where absence has a meaning that a text which cannot be read does not have. */
+export const timestampOrText = field('timestamp', readTimestamp, { staysText: true });
 /** A day of a user, or an empty string. */
 export const dateOrEmpty = field('date', (sent) => (sent === '' ? sent : readTimestamp(sent)));
 
@@ -222,6 +226,10 @@ export const textMap = field<Record<string, string>>('object', (sent, path, find
   return Object.fromEntries(kept);
 });
 
+/** A text for what was sent. That of an object is short, because it can be nested too deeply for the stack. */
+const textOf = (sent: unknown): string =>
+  typeof sent === 'object' ? Object.prototype.toString.call(sent) : String(sent);
+
 /** Reads the fields of an object, in place. `undefined`: an essential one is absent or cannot be read. */
 function readFields<T>(
   fields: Fields<T>,
@@ -230,7 +238,7 @@ function readFields<T>(
   findings: Findings,
 ): T | undefined {
   for (const name in fields) {
-    const { expected, read, isEssential, otherwise }: Field<unknown> = fields[name];
+    const { expected, read, isEssential, otherwise, staysText }: Field<unknown> = fields[name];
     const sent = object[name];
     const value = sent === undefined || sent === null ? null : read(sent, path, findings, name);
     if (value === sent && value !== null) continue;
@@ -241,8 +249,10 @@ function readFields<T>(
     // Absent as it may be.
     if (sent === undefined && otherwise === undefined) continue;
     const at = placeOf(path, name);
-    findings.drifts.push({ kind: value === undefined ? 'dropped' : 'coerced', path: at, expected });
-    const kept = value ?? otherwise?.(at, findings);
+    const isText = value === undefined && staysText;
+    const kind = isText ? 'unreadable' : value === undefined ? 'dropped' : 'coerced';
+    findings.drifts.push({ kind, path: at, expected });
+    const kept = isText ? textOf(sent) : (value ?? otherwise?.(at, findings));
     if (kept === undefined) delete object[name];
     else object[name] = kept;
   }

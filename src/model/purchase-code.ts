@@ -1,35 +1,51 @@
-declare const brand: unique symbol;
-
-/** A purchase code as it is asked about: 4 to 128 visible ASCII characters. Only {@link readPurchaseCode} makes one. */
-export type PurchaseCode = string & { readonly [brand]: true };
+/** A purchase code, read once: 4 to 128 visible ASCII characters. */
+export interface PurchaseCode {
+  /** The code as the service is asked about it. */
+  readonly text: string;
+  /** The same for every letter case, because services can ignore that: what the code is cached and held under. */
+  readonly key: string;
+}
 
 /** The longest text that is read, because NFKC takes time that is quadratic in combining marks. */
 const MAX_PASTED = 512;
-/** The specification shows no format. */
-const FORMAT = /^[\x21-\x7e]{4,128}$/;
+const MIN_LENGTH = 4;
+const MAX_LENGTH = 128;
+/** A code that a paste added nothing to, which most are. The specification shows no format. */
+const PLAIN = /^[a-z\d][!-~]{2,126}[a-z\d]$/i;
+const VISIBLE_ASCII = /^[!-~]*$/;
 /** Blanks, line breaks, and what Unicode calls ignorable: zero-width characters, soft hyphens, variation selectors, … */
 const NOTHING = /[\s\x85\p{Default_Ignorable_Code_Point}]/gu;
 /** Any other character. */
 const SEEN = /[^\s\x85\p{Default_Ignorable_Code_Point}]/u;
 /** What word processors make of "-". */
 const DASH = /[\u2010-\u2015\u2212]/g;
+/** Quotes, brackets and full stops at the start or the end. */
+const AROUND =
+  /^[\p{Ps}\p{Pe}\p{Pi}\p{Pf}"'`<>.\u2032\u3002]+|[\p{Ps}\p{Pe}\p{Pi}\p{Pf}"'`<>.\u2032\u3002]+$/gu;
 
 /**
  * Reads a purchase code as somebody has pasted it: compatibility forms (full-width letters, ligatures) become plain letters
- * (NFKC), and what a paste adds is removed. `undefined`: it cannot be a code.
- * @param pattern the option `codePattern`.
+ * (NFKC), and what a paste adds in or around it is removed. `undefined`: it cannot be a code.
  */
-export function readPurchaseCode(pasted: unknown, pattern?: RegExp): PurchaseCode | undefined {
-  if (typeof pasted !== 'string' || pasted.length > MAX_PASTED) return undefined;
-  // Most codes need no more than this.
-  const code = FORMAT.test(pasted) ? pasted : plain(pasted);
-  if (!FORMAT.test(code)) return undefined;
-  // Unlike `test`, `search` always begins at the start, also with the flags g and y.
-  return pattern === undefined || code.search(pattern) !== -1 ? (code as PurchaseCode) : undefined;
+export function readPurchaseCode(pasted: string): PurchaseCode | undefined {
+  const text = plain(pasted);
+  if (text === undefined || text.length < MIN_LENGTH || text.length > MAX_LENGTH) return undefined;
+  return VISIBLE_ASCII.test(text) ? { text, key: text.toLowerCase() } : undefined;
 }
 
-const plain = (pasted: string): string =>
-  pasted.normalize('NFKC').replace(NOTHING, '').replace(DASH, '-');
+/** Why a text that cannot be read is no code. */
+export function faultOfCode(pasted: string): 'too long' | 'too short' | 'other characters' {
+  const text = plain(pasted);
+  if (text === undefined || text.length > MAX_LENGTH) return 'too long';
+  return text.length < MIN_LENGTH ? 'too short' : 'other characters';
+}
+
+/** `undefined`: it is too long to be looked at. */
+function plain(pasted: string): string | undefined {
+  if (pasted.length > MAX_PASTED) return undefined;
+  if (PLAIN.test(pasted)) return pasted;
+  return pasted.normalize('NFKC').replace(NOTHING, '').replace(DASH, '-').replace(AROUND, '');
+}
 
 /** Whether a text has nothing in it that can be seen. */
 export const isBlank = (text: string): boolean => text.length <= MAX_PASTED && !SEEN.test(text);

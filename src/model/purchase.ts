@@ -1,5 +1,4 @@
 import * as f from './fields.js';
-import { type OnDrift, type Parsed, parse } from './fields.js';
 import { type Item, purchasedItemRecord } from './item.js';
 
 /**
@@ -23,7 +22,7 @@ export interface Purchase {
   item: Item;
   /**
    * When support ends: ISO 8601, UTC. Absent when support is disabled or was not bought. It can be in the
-   * past: compare it with the current time.
+   * past: compare it with the current time. A date that cannot be read stays as the text that was sent.
    */
   supported_until?: string;
   /** Whether the customer has downloaded it from the marketplace. */
@@ -39,38 +38,7 @@ export const purchaseRecord = f.record<Purchase>({
   price: f.number,
   currency: f.text,
   item: purchasedItemRecord,
-  supported_until: f.timestamp,
+  supported_until: f.timestampOrText,
   downloaded: f.boolean,
   date: f.timestamp,
 });
-
-/** Stands in a purchase for a "supported_until" that was sent and cannot be read. */
-const UNREADABLE = 'unreadable';
-
-/** Reads a purchase as it is cached; callers get it from {@link shownPurchase}. */
-export function readPurchase(sent: unknown, at: string, onDrift: OnDrift): Parsed<Purchase> {
-  const field = `${at}.supported_until`;
-  let isUnreadable = false;
-  const parsed = parse(purchaseRecord, sent, at, (drift) => {
-    isUnreadable ||= drift.kind === 'dropped' && drift.path === field;
-    onDrift(drift);
-  });
-  if (isUnreadable && parsed.ok) parsed.value.supported_until = UNREADABLE;
-  return parsed;
-}
-
-/** A purchase whose "supported_until" was sent and could not be read, so that a guard must not take it for absent. */
-interface UnreadablePurchase extends Purchase {
-  readonly isSupportUnreadable?: boolean;
-}
-
-/** A purchase as callers get it: without what cannot be read. */
-export function shownPurchase(purchase: Purchase): Purchase {
-  if (purchase.supported_until !== UNREADABLE) return purchase;
-  const { supported_until: _, ...shown } = purchase;
-  // Not enumerable, because apps send the purchase as JSON.
-  return Object.freeze(Object.defineProperty(shown, 'isSupportUnreadable', { value: true }));
-}
-
-export const isSupportUnreadable = ({ isSupportUnreadable }: UnreadablePurchase): boolean =>
-  isSupportUnreadable === true;

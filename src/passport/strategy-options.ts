@@ -111,7 +111,7 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
     clock: functionOf<() => number>()(OWNER, 'clock', given.clock) ?? loginApi.clock ?? Date.now,
     storage: storageOption(given.loginAttempts, scope),
     claims: claimsIn(tokenStore, scope),
-    clientOf: clientOption(OWNER, given.client),
+    clientOf: clientOption(OWNER, 'client', given.client),
     tokenStore,
     tokenName: tokenNameFor(name),
     state: flag(OWNER, 'state', given.state),

@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { reportUnreadable } from '../diagnostics.js';
 import type { AccessToken } from '../model/access-token.js';
-import { readOptions, type Table, wrongOption } from '../options.js';
+import { readOptions, refuseStray, type Table, wrongOption } from '../options.js';
 import { openText, sealText } from '../seal.js';
 import { decodeToken, encodeToken } from './row-token-store.js';
 import { checkTokenStore, type TokenStore } from './token-store.js';
@@ -101,6 +101,7 @@ function readKeys(
 }
 
 function readKey(name: string, key: unknown): KeyObject {
+  if (typeof key === 'string') refuseStray(OWNER, name, key);
   // `Buffer.from` skips what is not base64, and would make a key of a text with a typing error.
   const isBase64 = typeof key === 'string' && /^[A-Za-z0-9+/_-]{43}=?$/.test(key);
   const bytes = isBase64 ? Buffer.from(key, 'base64') : key;

@@ -69,7 +69,7 @@ export function guardHolderStore(owner: string, value: unknown) {
  */
 export function heldCode(owner: string, code: unknown): string {
   requireText(`${owner}: "code"`, code);
-  return (readPurchaseCode(code) ?? code).toLowerCase();
+  return readPurchaseCode(code)?.key ?? code.toLowerCase();
 }
 
 /**

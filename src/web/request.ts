@@ -62,13 +62,3 @@ const TYPES = ['application/json', 'application/problem+json', 'text/html'];
 /** Whether the client prefers a page to JSON (RFC 9110, "Accept"). Without a preference it gets JSON. */
 export const prefersHtml = (req: IncomingMessage): boolean =>
   new Negotiator(req).mediaType(TYPES) === 'text/html';
-
-const FRAMES = ['iframe', 'frame', 'embed', 'object', 'fencedframe'];
-
-/**
- * Whether another site's page makes the browser send this unseen: an image, a form in a hidden frame, a blind POST. Nobody
- * has typed a code there, and the visitor's address must not pay for it.
- */
-export const isSentUnseen = ({ headers }: IncomingMessage): boolean =>
-  headers['sec-fetch-site'] === 'cross-site' &&
-  (headers['sec-fetch-mode'] === 'no-cors' || FRAMES.includes(String(headers['sec-fetch-dest'])));

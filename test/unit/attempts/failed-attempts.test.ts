@@ -37,6 +37,13 @@ describe('a client of a KeyApi', () => {
       '203.0.113.9:50001',
       '[203.0.113.9]',
       '[::FFFF:203.0.113.9]:50001',
+      '::ffff:cb00:7109',
+      '::203.0.113.9',
+      '64:ff9b::203.0.113.9',
+      '64:ff9b::cb00:7109',
+      '64:ff9b:1::203.0.113.9',
+      '64:ff9b:1:ab:cd:ef:203.0.113.9',
+      '::ffff:0:203.0.113.9',
     ]) {
       expect(await ask('wrong', same)).toBe('too_many_attempts');
     }
@@ -50,6 +57,9 @@ describe('a client of a KeyApi', () => {
       expect(await ask('wrong', same)).toBe('too_many_attempts');
     }
     expect(await ask('wrong', '2001:db8:1:300::1')).toBe('invalid');
+    expect(await ask('wrong', '::1')).toBe('invalid');
+    expect(await ask('wrong', '2001:db8:5::198.51.100.7%eth0')).toBe('invalid');
+    expect(await ask('wrong', '2001:db8:5::1')).toBe('too_many_attempts');
     expect(await ask('wrong', 'fe80::1%br-lan')).toBe('invalid');
     expect(await ask('wrong', 'fe80::2%br-lan')).toBe('too_many_attempts');
   });

@@ -3,12 +3,14 @@ import {
   checkPurchase,
   MarketgateError,
   type Purchase,
+  problemOf,
 } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { everythingOf } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { keyApiOn } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
+import { hearWarnings } from '../../support/warnings.js';
 import { CODE, guess, purchase as onTheWire, success } from '../../support/wire.js';
 
 const purchase = onTheWire as Purchase;
@@ -32,7 +34,11 @@ it.each<[string, unknown, string, string]>([
   ['nothing', undefined, 'absent', 'purchase_required'],
   ['a blank', ' ', 'absent', 'purchase_required'],
   ['nothing but invisible characters', '\u200b\u200d', 'absent', 'purchase_required'],
-  ['a list', ['a'.repeat(20)], 'invalid', 'purchase_code_invalid'],
+  ['a field sent twice, and both blank', ['', ' '], 'absent', 'purchase_required'],
+  ['two codes', [CODE, 'another-code'], 'invalid', 'purchase_code_invalid'],
+  ['a list in a list', [[CODE]], 'invalid', 'purchase_code_invalid'],
+  ['an object', { code: CODE }, 'invalid', 'purchase_code_invalid'],
+  ['a number', 12_345_678, 'invalid', 'purchase_code_invalid'],
   ['three letters', 'abc', 'invalid', 'purchase_code_invalid'],
   ['129 letters', 'x'.repeat(129), 'invalid', 'purchase_code_invalid'],
   ['other letters', 'späces-are-bad', 'invalid', 'purchase_code_invalid'],
@@ -50,12 +56,54 @@ it.each([
   ['as it was pasted', ` \u200b${CODE.replace('-', '\uff0d')}\u00a0\n`, CODE],
   ['of four characters', 'AB12', 'AB12'],
   ['of 128 characters', 'x'.repeat(128), 'x'.repeat(128)],
-  ['of any visible ASCII characters', '"><b>.-', '"><b>.-'],
+  ['of any visible ASCII characters', '+"><b>.-', '+"><b>.-'],
+  ['in quotes, with the full stop of a sentence', `"${CODE}".`, CODE],
+  ['in typographic quotes', `\u201e${CODE}\u201c`, CODE],
+  ['in quotes of which one was not copied', `${CODE}'`, CODE],
+  ['in brackets', `[(<${CODE}>)]`, CODE],
+  ['with a full stop of any width', `${CODE}\uff0e`, CODE],
+  ['in a list of one', [CODE], CODE],
+  ['in a field that was sent twice, once empty', ['', CODE], CODE],
+  ['in a field that was sent twice, the same', [CODE, CODE], CODE],
 ])('a code %s is asked about', async (_name, sent, asked) => {
   const keyApi = { validatePurchase: vi.fn(async () => purchase) };
   expect((await checkPurchase(keyApi, sent, { client })).verdict).toBe('valid');
   expect(keyApi.validatePurchase).toHaveBeenCalledWith(asked, expect.anything());
 });
+
+it.each<[what: string, sent: unknown, detail: RegExp]>([
+  ['too long', 'x'.repeat(129), /longer than a purchase code/],
+  ['too long to be looked at', 'x'.repeat(513), /longer than a purchase code/],
+  ['too short', 'abc', /copied the whole code/],
+  ['in other letters', 'späces-are-bad', /characters that no purchase code has/],
+  ['several values', [CODE, 'another'], /enter it once/],
+])('a code that is %s is refused in words that fit', async (_what, sent, detail) => {
+  const decision = await decide(purchase, {}, sent);
+  const { denial } = decision as Extract<typeof decision, { verdict: 'invalid' }>;
+  expect(problemOf(denial).detail).toMatch(detail);
+  expect(problemOf(denial).detail.includes('whole code')).toBe(sent === 'abc');
+});
+
+it('a code that is several values, or no text, is said to the operator once', async () => {
+  const warnings = hearWarnings();
+  for (const sent of [[CODE], ['', CODE], [CODE, 'another'], 7, {}]) await decide(null, {}, sent);
+  expect(warnings).toEqual(['MARKETGATE_CODE_NOT_TEXT']);
+});
+
+it.each([{}, 2 ** 53, true])(
+  'a client that is %j is a TypeError, also where the cache answers',
+  async (client) => {
+    const { keyApi } = keyApiOn();
+    for (let n = 0; n < 2; n++) {
+      const call = { client: client as never };
+      await expect(checkPurchase(keyApi, CODE, call)).rejects.toThrow('option "client" must give');
+      await expect(keyApi.validatePurchase(CODE, call)).rejects.toThrow('option "client"');
+      await expect(keyApi.getItem(1042, call)).rejects.toThrow('option "client"');
+      await keyApi.validatePurchase(CODE);
+      await keyApi.getItem(1042);
+    }
+  },
+);
 
 it('a code that is not of the codePattern of the KeyApi is refused: no request, no failed attempt', async () => {
   const { keyApi, service } = keyApiOn(
@@ -254,14 +302,17 @@ describe('a condition that needs a field which cannot be read', () => {
     });
   });
 
-  const DROPPED = UNREADABLE.filter(([, sent]) => sent);
-  it.each(DROPPED)('%s %j: the others do without it', async (field, sent, needs) => {
+  const SENT = UNREADABLE.filter(([, sent]) => sent);
+  it.each(SENT)('%s %j: the others do without it', async (field, sent, needs) => {
     const drift = hear('drift');
     const other = needs === SUPPORTED ? LICENSED : SUPPORTED;
     const decision = await sentAs({ [field]: sent }, { ...other, item: purchase.item.id });
-    expect(decision.verdict).toBe('valid');
-    expect(decision).not.toHaveProperty(['purchase', field]);
-    expect(drift[0]).toMatchObject({ kind: 'dropped', path: `data.purchase.${field}` });
+    expect(decision).toMatchObject({ verdict: 'valid' });
+    // A date that cannot be read must not pass for none.
+    const kept = field === 'supported_until' ? String(sent) : undefined;
+    expect(decision).toHaveProperty('purchase', { ...purchase, [field]: kept });
+    const kind = kept === undefined ? 'dropped' : 'unreadable';
+    expect(drift[0]).toMatchObject({ kind, path: `data.purchase.${field}` });
   });
 
   it.each(['0000-00-00 00:00:00', null])('reads %j as no support', async (supported_until) => {

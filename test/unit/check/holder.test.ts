@@ -131,18 +131,6 @@ describe('one code, one customer', () => {
     }
     expect(take).not.toHaveBeenCalled();
   });
-
-  it('takes nothing for a visitor who has left', async () => {
-    const { store, take } = spiedStore();
-    const leaving = new AbortController();
-    const validatePurchase = async () => {
-      leaving.abort(new Error('left'));
-      return purchase;
-    };
-    const visiting = visit(store, 'anna', { signal: leaving.signal }, { validatePurchase });
-    await expect(visiting).rejects.toThrow('left');
-    expect(take).not.toHaveBeenCalled();
-  });
 });
 
 it.each<[id: unknown, holder: string | undefined]>([

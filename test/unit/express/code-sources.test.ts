@@ -21,13 +21,24 @@ it.each<[string, () => CodeSource, object, found?: string]>([
   expect(find(make(), req)).toBe(found);
 });
 
+it('a header that came twice gives both values', () => {
+  const headers = { 'x-code': 'a, b' };
+  const twice = { headers, headersDistinct: { 'x-code': ['a', 'b'] } };
+  expect(find(fromHeader('X-Code'), twice)).toEqual(['a', 'b']);
+  // Without a server there are only the joined ones.
+  expect(find(fromHeader('X-Code'), { headers })).toBe('a, b');
+});
+
 const later = (value: unknown) => async () => value;
 const now = (value: unknown) => () => value;
 
-it.each([undefined, null, '', ' '])('firstOf goes on where a source gives %j', async (none) => {
-  expect(await find(firstOf(now(none), later(none), later('c')), {})).toBe('c');
-  expect(await find(firstOf(now(none)), {})).toBeUndefined();
-});
+it.each([undefined, null, '', ' ', [], [' ', '']])(
+  'firstOf goes on where a source gives %j',
+  async (none) => {
+    expect(await find(firstOf(now(none), later(none), later('c')), {})).toBe('c');
+    expect(await find(firstOf(now(none)), {})).toBeUndefined();
+  },
+);
 
 it('firstOf stops at the first source that has something, also something that is no text', async () => {
   const second = vi.fn();

@@ -26,6 +26,11 @@ it.each(Object.keys(WARNINGS) as WarningCode[])(
   },
 );
 
+/** As multer does with a form that has only files. */
+const readsAll: RequestHandler = (req, _res, next) => {
+  req.resume().once('end', () => next(void Object.assign(req, { body: {} })));
+};
+
 describe.each(expressVersions)('on %s', (_version, express) => {
   const keyApi = { validatePurchase: vi.fn(async () => null) };
   const guarded = (options: RequirePurchaseOptions = {}, trustProxy?: unknown) => {
@@ -36,7 +41,8 @@ describe.each(expressVersions)('on %s', (_version, express) => {
     return app;
   };
 
-  const [UNDECLARED, TRUSTS_ALL] = [
+  const [HOP_TOO_FEW, UNDECLARED, TRUSTS_ALL] = [
+    'MARKETGATE_SHARED_CLIENT_ADDRESS',
     'MARKETGATE_UNEXPECTED_X_FORWARDED_FOR',
     'MARKETGATE_PERMISSIVE_TRUST_PROXY',
   ] as const;
@@ -56,6 +62,23 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       await request(app)
         .get('/')
         .set({ 'x-purchase-code': CODE, ...headers });
+    }
+    expect(warnings).toEqual(expected);
+  });
+
+  it.each<[string, RequirePurchaseOptions, unknown, string[], WarningCode[]]>([
+    ['three visitors', {}, 1, ['192.0.2.1', '192.0.2.2', '192.0.2.3'], [HOP_TOO_FEW]],
+    ['two visitors', {}, 1, ['192.0.2.1', '192.0.2.2', '192.0.2.1', '192.0.2.2'], []],
+    ['nobody else', {}, 1, ['', '', ''], []],
+    ['all that were declared', {}, 2, ['192.0.2.1', '192.0.2.2', '192.0.2.3'], []],
+    ['who are users', { client: () => 'a' }, 1, ['192.0.2.1', '192.0.2.2', '192.0.2.3'], []],
+  ])('behind one address: %s, with %j and trust proxy %j', async (...row) => {
+    const [, options, trust, visitors, expected] = row;
+    const warnings = hearWarnings();
+    const app = guarded(options, trust);
+    for (const visitor of visitors) {
+      const forwarded = `${visitor}${visitor && ', '}172.70.1.1`;
+      await request(app).get('/').set({ 'x-purchase-code': CODE, 'x-forwarded-for': forwarded });
     }
     expect(warnings).toEqual(expected);
   });
@@ -87,34 +110,48 @@ describe.each(expressVersions)('on %s', (_version, express) => {
     expect(warnings).toEqual([]);
   });
 
-  const form = (app: ReturnType<typeof express>) =>
-    request(app).post('/').type('form').send({ purchase_code: CODE });
+  type Send = (app: ReturnType<typeof express>) => request.Test;
+  const form: Send = (app) => request(app).post('/').type('form').send({ purchase_code: CODE });
+  const typed =
+    (type: string, body = `{"purchase_code":"${CODE}"}`): Send =>
+    (app) =>
+      request(app).post('/').type(type).send(body);
+  const multipart: Send = (app) => request(app).post('/').field('purchase_code', CODE);
   const NO_PARSER: WarningCode[] = ['MARKETGATE_NO_BODY_PARSER'];
 
-  it.each<[string, WarningCode[], (app: ReturnType<typeof express>) => request.Test]>([
-    ['a form, by default', NO_PARSER, form],
-    ['JSON', NO_PARSER, (app) => request(app).post('/').send({ purchase_code: CODE })],
+  it.each<[string, WarningCode[], Send]>([
+    ['a form', NO_PARSER, form],
+    ['a form with files', NO_PARSER, multipart],
+    ['JSON', NO_PARSER, typed('application/json')],
+    ['JSON of another type', NO_PARSER, typed('application/vnd.api+json')],
+    ['JSON as text, as fetch sends it', NO_PARSER, typed('text/plain;charset=UTF-8')],
     ['no body', [], (app) => request(app).post('/').type('form')],
     ['a file', [], (app) => request(app).put('/').type('application/octet-stream').send('x')],
+    ['a picture', [], (app) => request(app).put('/').type('image/png').send('x')],
     ['the code in a header', [], (app) => form(app).set('x-purchase-code', CODE)],
   ])('no body parser, and %s', async (_what, expected, send) => {
-    const warnings = hearWarnings();
-    const app = guarded();
-    for (let i = 0; i < 2; i++) await send(app);
-    expect(warnings).toEqual(expected);
+    for (const parsers of [[], [express.json({ type: 'x/y' })]]) {
+      const warnings = hearWarnings();
+      const app = express();
+      app.use(...parsers, guarded());
+      for (let i = 0; i < 2; i++) await send(app);
+      expect(warnings).toEqual(expected);
+    }
   });
 
-  it.each<
-    [string, WarningCode[], RequestHandler, (app: ReturnType<typeof express>) => request.Test]
-  >([
-    ['for another type', NO_PARSER, express.json(), form],
-    ['that gives text', NO_PARSER, express.text({ type: '*/*' }), form],
-    ['that gives bytes', NO_PARSER, express.raw({ type: '*/*' }), form],
-    ['for JSON, and an empty object', [], express.json(), (app) => request(app).post('/').send({})],
-  ])('a body parser %s', async (_what, expected, parser, send) => {
+  it.each<[string, WarningCode[], RequestHandler[], Send]>([
+    ['for another type', NO_PARSER, [express.json(), express.urlencoded()], typed('text/plain')],
+    ['for another type', NO_PARSER, [express.json(), express.urlencoded()], multipart],
+    ['for another type', NO_PARSER, [express.json()], form],
+    ['that gives text', NO_PARSER, [express.text({ type: '*/*' })], form],
+    ['that gives bytes', NO_PARSER, [express.raw({ type: '*/*' })], form],
+    ['for JSON, and an empty object', [], [express.json()], typed('application/json', ' { } ')],
+    ['for this type', [], [express.json(), express.urlencoded()], form],
+    ['for files, which leaves no fields', [], [readsAll], multipart],
+  ])('a body parser %s', async (_what, expected, parsers, send) => {
     const warnings = hearWarnings();
     const app = express();
-    app.use(parser, guarded());
+    app.use(...parsers, guarded());
     await send(app);
     expect(warnings).toEqual(expected);
   });

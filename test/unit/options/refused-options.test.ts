@@ -9,7 +9,14 @@ import { FakeNodeRedis } from '../stores/redis-fakes.js';
 // biome-ignore lint/suspicious/noExplicitAny: what is given here is wrong in every way.
 type Given = any;
 
-const { KeyApi, LoginApi, MarketplaceStrategy, MemoryHolderStore, MemoryTokenStore } = marketgate;
+const {
+  EncryptedTokenStore,
+  KeyApi,
+  LoginApi,
+  MarketplaceStrategy,
+  MemoryHolderStore,
+  MemoryTokenStore,
+} = marketgate;
 const { checkPurchase, errorHandler, firstOf, loadItems, requireLogin, requirePurchase } =
   marketgate;
 
@@ -27,6 +34,9 @@ const MAKERS: Record<string, (given: Given) => unknown> = {
   MarketplaceStrategy: (given) => new MarketplaceStrategy(given, (_input: object) => false),
   KeyApi: (given) => new KeyApi({ baseUrl, apiKey: 'key', ...given }),
   RedisHolderStore: (given) => new RedisHolderStore(given),
+  LoginApi: (given) =>
+    new LoginApi({ authUrl: baseUrl, appId: 'app', appSecret: 'app-secret', ...given }),
+  EncryptedTokenStore: (given) => new EncryptedTokenStore(tokenStore, given),
 };
 
 function makerOf(owner: string): (given: Given) => unknown {
@@ -78,7 +88,8 @@ it.each<[owner: string, option: string, says: string, ...wrong: unknown[]]>([
   [RP, 'accept', UNSET, undefined],
   [RP, 'onUnknown', '"deny", "allow"', 'maybe'],
   [RP, 'onDenied', 'function', 1, {}],
-  [RP, 'holder', '{ store, id, max }', undefined],
+  [RP, 'holder', UNSET, undefined],
+  ['checkPurchase', 'holder.id', 'must say which account it is'],
   [RP, 'holder.store', 'a holder store', undefined],
   [RP, 'holder.store', '"holders" is missing', { take() {}, release() {} }],
   [RP, 'holder.id', 'function', 'anna', undefined],
@@ -124,12 +135,28 @@ it.each<[owner: string, option: string, says: string, ...wrong: unknown[]]>([
   [MS, 'loginAttempts', 'cookieSecret', 'cookie', null],
   [MS, 'loginAttempts.secret', UNKNOWN, 'x'],
   [MS, 'loginAttempts.cookieSecret', 'a secret', undefined, []],
-  ...['fromHeader', 'fromBody', 'fromQuery', 'fromSession'].map(
-    (source): [string, string, string, unknown] => [source, 'name', 'string', ''],
+  ...['fromHeader', 'fromBody', 'fromQuery', 'fromSession'].flatMap(
+    (source): [string, string, string, ...unknown[]][] => [
+      [source, 'name', 'string', '', ' ', 7, null],
+      [source, 'name', 'must be the name of a', 'x-code\n', ' x-code'],
+    ],
   ),
+  ['fromHeader', 'name', 'must be the name of a header', 'X-Code:', 'x code', 'x-cöde', '"x-code"'],
+  ['fromHeader', 'name', 'must not have an underscore', 'x_purchase_code'],
+  ['KeyApi', 'apiKey', 'quotes', '"key"', "'key'", ' "key" ', '\u201ckey\u201d'],
+  ['KeyApi', 'apiKey', 'line break', 'key\n', 'key\r', 'k\ney'],
+  ['KeyApi', 'baseUrl', 'quotes', `"${baseUrl}"`],
+  ['KeyApi', 'baseUrl', 'line break', `${baseUrl}\n`],
+  ['LoginApi', 'authUrl', 'quotes', `'${baseUrl}'`],
+  ['LoginApi', 'appId', 'quotes', '"app"'],
+  ['LoginApi', 'appSecret', 'quotes', '"app-secret"'],
+  ['LoginApi', 'appSecret', 'line break', 'app-secret\n'],
+  [MS, 'loginAttempts.cookieSecret', 'quotes', `"${'s'.repeat(32)}"`],
+  ['RedisHolderStore', 'secret', 'line break', `${'s'.repeat(32)}\n`],
+  ['EncryptedTokenStore', 'keys', 'quotes', [`"${'A'.repeat(43)}="`]],
 ])('%s: a wrong option "%s" is a TypeError that names it and says %j', async (...row) => {
   const [owner, path, says, ...wrong] = row;
-  const named = new RegExp(`^${owner}: .*"(?:.*\\.)?${path.split('.').at(-1)}"`);
+  const named = new RegExp(`^${owner}: .*"(?:.*\\.)?${path.split('.').at(-1)}(?:\\[0\\])?"`);
   for (const value of wrong) {
     const making = (async () => make(owner, path, value))();
     await expect(making).rejects.toThrow(TypeError);

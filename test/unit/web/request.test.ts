@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { clientOption } from '../../../src/web/client.js';
-import { isNavigation, isSentUnseen, prefersHtml } from '../../../src/web/request.js';
+import { isNavigation, prefersHtml } from '../../../src/web/request.js';
 import { hearWarnings } from '../../support/warnings.js';
 
 const asRequest = (fields: object) => fields as IncomingMessage & never;
@@ -37,21 +37,6 @@ it.each([
   );
 });
 
-it.each<[string, string, string, boolean]>([
-  ['cross-site', 'no-cors', 'image', true],
-  ['cross-site', 'navigate', 'iframe', true],
-  ['cross-site', 'navigate', 'frame', true],
-  ['cross-site', 'navigate', 'embed', true],
-  ['cross-site', 'navigate', 'object', true],
-  ['cross-site', 'navigate', 'fencedframe', true],
-  ['cross-site', 'navigate', 'document', false],
-  ['same-site', 'no-cors', 'image', false],
-  ['same-origin', 'navigate', 'iframe', false],
-])('what a %s page makes a browser send (%s, %s) is unseen: %s', (site, mode, dest, expected) => {
-  const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
-  expect(isSentUnseen(asRequest({ headers }))).toBe(expected);
-});
-
 it.each<[string | undefined, boolean]>([
   ['text/html, application/json', true],
   ['application/json, text/html', false],
@@ -66,13 +51,15 @@ it.each<[string | undefined, boolean]>([
 
 it('visitors without an address count as one, with a warning', () => {
   const warnings = hearWarnings();
-  expect(clientOption('requirePurchase', undefined)({ headers: {} } as never)).toBe('unknown');
+  expect(clientOption('requirePurchase', 'client', undefined)({ headers: {} } as never)).toBe(
+    'unknown',
+  );
   expect(warnings).toEqual(['MARKETGATE_NO_CLIENT_ADDRESS']);
 });
 
 it('a visitor who has left has no address any more, which is no reason for a warning', () => {
   const warnings = hearWarnings();
   const left = { headers: {}, socket: { destroyed: true } };
-  expect(clientOption('requirePurchase', undefined)(left as never)).toBe('unknown');
+  expect(clientOption('requirePurchase', 'client', undefined)(left as never)).toBe('unknown');
   expect(warnings).toEqual([]);
 });
