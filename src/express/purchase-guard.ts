@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { CheckResult, Denial } from '../check/decision.js';
-import type { HolderIdOf } from '../check/holder-check.js';
+import type { HolderId, HolderIdOf } from '../check/holder-check.js';
 import {
   conditionOptions,
   makeDecide,
@@ -26,7 +26,8 @@ import { keepPrivate, type MarketplaceContext, type Middleware, varyOn } from '.
 import { type Call, middleware, VisitorCall } from './middleware.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
-export interface LoadPurchaseOptions extends PurchaseCheckOptions<Request, HolderIdOf<Request>> {
+export interface LoadPurchaseOptions
+  extends PurchaseCheckOptions<Request, (req: Request) => HolderId | Promise<HolderId>> {
   /**
    * Where the purchase code is read from. Default: the header `x-purchase-code`, then the body's field
    * `purchase_code`.
