@@ -167,6 +167,10 @@ export const WARNINGS = {
     'Redis answers, and refuses what a store asks of it; look at the permissions of this Redis user, its memory and whether it is a replica',
   MARKETGATE_NO_INVALIDATIONS:
     'this process gets no messages about refunds from the others, so each lookup asks Redis first; look at the "subscriber" of RedisCache, and whether this Redis user may use its channels',
+  MARKETGATE_NO_CATALOGUE:
+    'the list of all items cannot be had, so getItem asks for each item by itself, which costs one request each; after a minute it tries the list again',
+  MARKETGATE_REFRESH_FAILED:
+    'a cached answer could not be renewed, and not because of an outage; it is served while it is stale, and not after that',
   MARKETGATE_HOLDERS_IN_MEMORY:
     'a MemoryHolderStore was made in production: a restart forgets who holds which purchase code, and each process has its own record; use a RedisHolderStore, or a store on your database',
 } as const;

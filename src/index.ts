@@ -8,7 +8,7 @@
 export type { GuessLimit, GuessLimitOption, GuessLimitOptions } from './attempts/guess-limit.js';
 export type { CallOptions, VisitorCallOptions } from './cache/cache.js';
 export type { CacheOptions } from './cache/options.js';
-export type { SharedCache, SharedRow } from './cache/shared-cache.js';
+export type { SharedCache } from './cache/shared-cache.js';
 export {
   type CheckPurchaseOptions,
   checkPurchase,

@@ -1,14 +1,35 @@
 import { checkSignal } from '../deadline.js';
-import { lookupChannel } from '../diagnostics.js';
-import { isMarketgateError } from '../errors.js';
+import { type LookupMessage, lookupChannel, warnOnce } from '../diagnostics.js';
+import { isMarketgateError, MarketgateError } from '../errors.js';
 import { isOwnLack } from '../http/failure.js';
+import { latest } from '../latest.js';
 import { type AppId, flag } from '../options.js';
-import { type Answer, Answers, type AnswersParts, type Kept } from './answers.js';
-import { type Ask, type Cause, Lookup } from './lookup.js';
-import { ALL } from './orders.js';
+import { InFlight } from './in-flight.js';
+import type { CacheLimits } from './options.js';
+import { ALL, type Row, type SharedTier } from './shared-tier.js';
 
-/** Milliseconds after a failed request that nobody was counted for, until the next one. */
+/*
+ * A lookup reads from top to bottom in `#find`: the own answer, the shared row, the service, keep, share.
+ *
+ * - **A refund.** The process that hears the no withdraws the code: it ends the code's lease in the shared cache, puts the no in
+ *   place of the row, and publishes that. Whoever gets the message forgets its answer and asks again for what it has in
+ *   flight; whoever looks at the row first finds the no there.
+ * - **An old yes cannot come back** while the shared cache answers, because an answer is stored only under the lease that was
+ *   read before the service was asked. If that lease has ended, the lookup begins again, and finds the no. A process also
+ *   remembers its own noes, and believes no row from before them, in case the no itself could not be stored.
+ * - **A cut connection.** Messages were missed, so the row is asked before an answer is served that was learned on an earlier
+ *   connection. If there is no row (the shared cache was emptied by a restart), the service is asked; if that cannot answer
+ *   either, the old answer serves.
+ * - **A shared cache that does not answer** is left alone for a second at a time. Meanwhile only the ages below count, as in a
+ *   process without one.
+ */
+
+/** How many times a lookup asks when what it asks about is withdrawn each time before the answer arrives. */
+const MAX_ROUNDS = 3;
+/** Milliseconds after a refresh that has failed, until the next one. */
 const PAUSE = 10_000;
+/** Own negative answers that are remembered. */
+const MAX_REFUSED = 10_000;
 
 /** Options of one call. */
 export interface CallOptions {
@@ -30,14 +51,48 @@ export interface VisitorCallOptions extends CallOptions {
   client?: AppId;
 }
 
-export interface CacheParts<T> extends AnswersParts<T> {
-  readonly ask: Ask<T>;
-  /** Throws where a request would not be sent, so that such a refusal costs no lookup. */
-  readonly check: () => void;
-  /** The same for a client that may not ask. */
-  readonly checkClient?: (client: AppId) => void;
-  /** Whether nobody is counted for a request. Then one that has failed is not made again at once. */
-  readonly isUncounted?: boolean;
+/** Options of one request to the service. */
+export interface RequestOptions {
+  /** Ends the request: its last caller has left. */
+  readonly signal: AbortSignal;
+  /** Who has caused it. */
+  readonly client: AppId;
+  /** Whether it renews an answer that is served meanwhile. */
+  readonly isRefresh: boolean;
+  /** Milliseconds of the call that have elapsed. */
+  readonly elapsed: number;
+}
+
+export interface CacheParts<T> {
+  /** The kind of answer, as in `marketgate:lookup`. */
+  readonly what: LookupMessage['what'];
+  readonly limits: CacheLimits;
+  /** Milliseconds, for durations. */
+  readonly clock: () => number;
+  /** Asks the service. */
+  readonly request: (spelling: string, options: RequestOptions) => Promise<T | null>;
+  /** Makes of an answer what callers share. */
+  readonly freeze: (value: T) => T;
+  readonly shared: SharedTier | undefined;
+}
+
+/** An answer, and when it was requested by the cache's clock. `null`: a negative one. */
+export interface Answer<T> {
+  readonly value: T | null;
+  readonly at: number;
+}
+
+/** A positive answer that is cached here. */
+interface Entry<T> extends Answer<T> {
+  readonly value: T;
+  /** What was requested. The refresh requests that too, whatever the spelling of the call that causes it. */
+  readonly spelling: string;
+  /** The id of its row in the shared cache. */
+  readonly id: string;
+  /** The connection on which it was last known to be valid. */
+  connection: number;
+  /** When its last refresh has failed. */
+  failedAt?: number;
 }
 
 /**
@@ -49,166 +104,340 @@ export interface CacheParts<T> extends AnswersParts<T> {
  * - after that: not served. Callers wait for a new answer. If the service cannot answer, they get the last
  *   positive answer until `staleIfError`.
  *
- * A negative answer is served until `invalidTtl`. A failure is never cached.
+ * A positive answer is about its key in any letter case. A negative one is about one spelling of it, because a service can
+ * distinguish letter cases; it is served until `invalidTtl`, from a space of its own, and erases the positive one. A failure is
+ * never cached.
  */
 export class Cache<T extends object> {
   readonly #staleFor: number;
-  readonly #answers: Answers<T>;
-  /** The newest lookup of each spelling. */
-  readonly #lookups = new Map<string, Lookup<T>>();
-  /** The last request that has failed, if nobody was counted for it. */
-  #failure: { readonly error: unknown; readonly at: number } | undefined;
+  /** How long an answer can be of use, from its request. */
+  readonly #life: number;
+  readonly #positive;
+  readonly #negative;
+  /** When this process heard the last no about a key, or was told to forget it: older rows are not believed. */
+  readonly #refusedAt = latest<string, number>(MAX_REFUSED);
+  #allRefusedAt = Number.NEGATIVE_INFINITY;
+  /** What is in flight, by key, the newest last. */
+  readonly #lookups = new Map<string, Set<Lookup<T>>>();
 
   constructor(private readonly parts: CacheParts<T>) {
-    const { staleIfError, staleWhileRevalidate } = parts.limits;
+    const { what, shared, limits } = parts;
+    const { max, maxInvalid, ttl, staleIfError, staleWhileRevalidate } = limits;
     // `staleIfError` limits how long a stale answer is served at all.
     this.#staleFor = Math.min(staleWhileRevalidate, staleIfError);
-    this.#answers = new Answers(parts);
-    parts.orders.onInvalidated((subject) => {
-      if (subject === ALL) this.#failure = undefined;
+    this.#life = Math.max(ttl + this.#staleFor, staleIfError);
+    this.#positive = latest<string, Entry<T>>(max);
+    this.#negative = latest<string, Answer<T> & { readonly spelling: string }>(maxInvalid);
+    shared?.onWithdrawn((subject) => {
+      if (subject === ALL) this.invalidateAll();
+      else if (subject.startsWith(`${what} `)) this.#forget(subject.slice(what.length + 1));
     });
-  }
-
-  /** What invalidations call a key, whatever its spelling. */
-  subject(spelling: string): string {
-    return this.#answers.subjectOf(spelling.toLowerCase());
   }
 
   /**
-   * A cached answer that can be served at once; `undefined`: a lookup is needed. Starts a refresh where one
-   * is due. Awaits, copies and hashes nothing, because nearly every call ends here.
-   * @param options of the call; read only if there is a refresh.
+   * The cached answer or a new one.
+   * @param options - of the call. The signal and the client are read only for a lookup, because a guard works them out.
+   * @param mayBeStale - whether an answer past its `ttl` will do. @param elapsed - milliseconds of the call.
    */
-  current(
+  async get(
     spelling: string,
     options: VisitorCallOptions = {},
-    key = spelling.toLowerCase(),
-  ): Answer<T> | undefined {
-    const { ttl } = this.parts.limits;
-    const positive = this.#answers.positive(key);
-    if (positive === undefined) return this.#answers.negative(spelling, key);
-    const age = this.#answers.ageOf(positive);
-    if (this.#answers.mustAsk(positive) || age >= ttl + this.#staleFor) return undefined;
-    if (age >= ttl) this.#refresh(positive, options);
-    return positive;
-  }
-
-  /** Whether a positive answer is past its `ttl`. */
-  isStale(positive: Answer<T>): boolean {
-    return this.#answers.isStale(positive);
-  }
-
-  /** The cached answer or a new one, without an error; `undefined`: there is none to be had, or it is negative. */
-  async upToDate(key: string, signal: AbortSignal): Promise<Kept<T> | undefined> {
-    if (this.#answers.negative(key, key)) return undefined;
-    try {
-      const lookup = this.#joinable(key) ?? this.#start(key, key, this.#causeOf(false, {}));
-      const answer = await lookup.join(signal);
-      return answer.value === null ? undefined : (answer as Kept<T>);
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Renews an answer: once for all spellings, and not soon after that has failed. */
-  #refresh(positive: Kept<T>, { client }: VisitorCallOptions): void {
-    const { spelling, failedAt } = positive;
-    if (failedAt !== undefined && this.parts.clock() - failedAt < PAUSE) return;
-    if (this.#joinable(spelling) !== undefined) return;
-    const cause = { isFresh: false, isRefresh: true, client };
-    const lookup = this.#start(spelling, spelling.toLowerCase(), cause);
-    lookup.join().catch(() => {
-      positive.failedAt = this.parts.clock();
-    });
-  }
-
-  /** Whether a key was asked about, or invalidated, after this order. */
-  isAskedSince(key: string, order: number): boolean {
-    return this.#answers.isAskedSince(key, order);
-  }
-
-  /** Reports that a cached answer is served. @param isFailed whether the service was asked, and could not answer. */
-  served<A extends Answer<T>>(answer: A, isFailed = false): A {
-    if (lookupChannel.hasSubscribers) {
-      const isStale = answer.value !== null && this.isStale(answer);
-      this.#answers.report(isFailed ? 'stale-if-error' : isStale ? 'stale' : 'cache', answer);
-    }
-    return answer;
-  }
-
-  /** @param options read no sooner than they are needed: a guard makes the signal and the client only for a lookup. */
-  async get(spelling: string, options: VisitorCallOptions): Promise<T | null> {
+    mayBeStale = true,
+    elapsed = 0,
+  ): Promise<Answer<T>> {
     const isFresh = flag('KeyApi', 'fresh', options.fresh);
     const key = spelling.toLowerCase();
-    const cached = isFresh ? undefined : this.current(spelling, options, key);
-    if (cached !== undefined) return this.served(cached).value;
-    let signal: AbortSignal | undefined;
+    const cached = isFresh ? undefined : this.#current(spelling, key, mayBeStale);
+    if (cached !== undefined) {
+      if (this.isStale(cached)) this.#refresh(cached, key, options);
+      this.report(this.isStale(cached) ? 'stale' : 'cache', cached);
+      return cached;
+    }
+    const { signal } = options;
     for (;;) {
       // A caller that passes `fresh` must not get an answer that was requested earlier.
-      const joined = isFresh ? undefined : this.#joinable(spelling);
+      const joined = isFresh ? undefined : this.#joinable(key, spelling);
       try {
-        const { cause } = joined ?? { cause: this.#causeOf(isFresh, options) };
-        signal ??= options.signal;
         if (signal !== undefined) checkSignal(signal);
-        return (await (joined ?? this.#start(spelling, key, cause)).join(signal)).value;
+        const lookup =
+          joined ?? this.#begin({ spelling, key, client: options.client, isFresh, elapsed });
+        return await lookup.inFlight.join(signal);
       } catch (error) {
         // Of the client that began the lookup. Others are not refused for it.
         if (joined && isMarketgateError(error) && error.code === 'too_many_attempts') continue;
-        const stale = isFresh ? undefined : this.staleIfError(key, error, signal);
+        const isUseful = mayBeStale && !isFresh && !signal?.aborted;
+        const stale = isUseful ? this.staleIfError(key, error) : undefined;
         if (stale === undefined) throw error;
-        return this.served(stale, true).value;
+        this.report('stale-if-error', stale);
+        return stale;
       }
     }
   }
 
+  /** The cached answer, if that is younger than `ttl` and need not be asked about. */
+  fresh(spelling: string): Answer<T> | undefined {
+    return this.#current(spelling, spelling.toLowerCase(), false);
+  }
+
+  /** Whether an answer is a positive one past its `ttl`. */
+  isStale(answer: Answer<T>): answer is Entry<T> {
+    return answer.value !== null && this.#ageOf(answer) >= this.parts.limits.ttl;
+  }
+
+  /** When this process last requested or forgot something about a key. */
+  knownSince(key: string): number {
+    return Math.max(
+      this.#positive.get(key)?.at ?? Number.NEGATIVE_INFINITY,
+      this.#refusedSince(key),
+    );
+  }
+
+  /** Forgets what is cached about a spelling's key; what is in flight asks again, and older rows are not believed. */
+  invalidate(spelling: string): void {
+    const key = spelling.toLowerCase();
+    this.#forget(key);
+    this.#refusedAt.set(key, this.parts.clock());
+  }
+
+  /** The same for all keys. */
+  invalidateAll(): void {
+    for (const key of this.#lookups.keys()) this.#forget(key);
+    this.#positive.clear();
+    this.#negative.clear();
+    this.#allRefusedAt = this.parts.clock();
+  }
+
+  /** What withdrawals call a spelling's key. */
+  subjectOf(spelling: string): string {
+    return `${this.parts.what} ${spelling.toLowerCase()}`;
+  }
+
+  /** Reports an answer that was found elsewhere. */
+  served(source: LookupMessage['source'], value: T | null): T | null {
+    this.report(source, { value, at: 0 });
+    return value;
+  }
+
+  /** Reports on `marketgate:lookup`. @param error in place of the answer. */
+  report(source: LookupMessage['source'], answer: Answer<T> | undefined, error?: unknown): void {
+    if (!lookupChannel.hasSubscribers) return;
+    const outcome = answer ? (answer.value === null ? 'negative' : 'positive') : 'failed';
+    const code = isMarketgateError(error) && { code: error.code };
+    const { what } = this.parts;
+    lookupChannel.publish({ what, source, outcome, ...code } satisfies LookupMessage);
+  }
+
+  /** A cached answer that can be served at once. Awaits, copies and hashes nothing, because nearly every call ends here. */
+  #current(spelling: string, key: string, mayBeStale: boolean): Answer<T> | undefined {
+    const { limits, shared } = this.parts;
+    const entry = this.#positive.get(key);
+    if (entry === undefined) return this.#no(spelling, key);
+    if (shared && !shared.isUpToDate(entry.connection) && !shared.isResting) return undefined;
+    return this.#ageOf(entry) < limits.ttl + (mayBeStale ? this.#staleFor : 0) ? entry : undefined;
+  }
+
+  /** A negative answer about this spelling that can be served. */
+  #no(spelling: string, key: string): Answer<T> | undefined {
+    const no = this.#negative.get(key);
+    if (no?.spelling !== spelling) return undefined;
+    return this.#ageOf(no) < this.parts.limits.invalidTtl ? no : undefined;
+  }
+
+  /** Renews an answer: once for all spellings, and not soon after that has failed. */
+  #refresh(entry: Entry<T>, key: string, { client }: VisitorCallOptions): void {
+    const { clock } = this.parts;
+    const { spelling, failedAt } = entry;
+    if (failedAt !== undefined && clock() - failedAt < PAUSE) return;
+    if (this.#joinable(key, spelling) !== undefined) return;
+    const lookup = this.#begin({ spelling, key, client, isRefresh: true });
+    lookup.inFlight.join().catch((error: unknown) => {
+      entry.failedAt = clock();
+      if (!isMarketgateError(error)) warnOnce('MARKETGATE_REFRESH_FAILED');
+      else if (error.status >= 500 && error.code !== 'service_unavailable') {
+        warnOnce('MARKETGATE_REFRESH_FAILED', `: ${error.message}`);
+      }
+    });
+  }
+
   /** The last positive answer until `staleIfError`, if this error of a call says that the service could not answer. */
-  staleIfError(key: string, error: unknown, signal?: AbortSignal): Kept<T> | undefined {
-    if (signal?.aborted || !isMarketgateError(error) || error.status < 500) return undefined;
+  staleIfError(key: string, error: unknown): Entry<T> | undefined {
+    if (!isMarketgateError(error) || error.status < 500) return undefined;
     // A refusal in other words is an answer about this key, and what this process lacks a visitor can have caused.
     if (error.code === 'service_refused' || isOwnLack(error)) return undefined;
-    const positive = this.#answers.positive(key);
-    const { staleIfError } = this.parts.limits;
-    return positive && this.#answers.ageOf(positive) < staleIfError ? positive : undefined;
+    const entry = this.#positive.get(key);
+    return entry && this.#ageOf(entry) < this.parts.limits.staleIfError ? entry : undefined;
   }
 
-  /** The newest lookup of this spelling, unless it was aborted or its answer will not be served. */
-  #joinable(spelling: string): Lookup<T> | undefined {
-    const lookup = this.#lookups.get(spelling);
-    if (lookup === undefined || lookup.signal.aborted) return undefined;
-    return this.parts.orders.isInvalid(lookup.subject, lookup.order) ? undefined : lookup;
+  /** The newest lookup of this spelling whose answer counts. */
+  #joinable(key: string, spelling: string): Lookup<T> | undefined {
+    const { shared } = this.parts;
+    const ofKey = [...(this.#lookups.get(key) ?? [])];
+    return ofKey.findLast(({ spelling: each, isVoid, connection, inFlight }) => {
+      // It can have read the row before a message that was missed.
+      const isOld = connection !== undefined && connection !== shared?.connection;
+      return each === spelling && !isVoid && !isOld && !inFlight.signal.aborted;
+    });
   }
 
-  /** Why a lookup begins. Throws where it is known already that it would not ask the service. */
-  #causeOf(isFresh: boolean, options: VisitorCallOptions): Cause {
-    const { check, checkClient, clock, sharedTier } = this.parts;
-    const failure = this.#failure;
-    if (failure && !isFresh && clock() - failure.at < PAUSE) throw failure.error;
-    // The shared cache can have the answer.
-    const isAlone = sharedTier === undefined || sharedTier.isResting;
-    if (isAlone) check();
-    // Read once, and not where the service is asked nothing: a guard works it out.
-    const { client } = options;
-    if (isAlone) checkClient?.(client);
-    return { isFresh, isRefresh: false, client };
-  }
-
-  #start(spelling: string, key: string, cause: Cause): Lookup<T> {
-    const { ask } = this.parts;
-    const onEnd = (error?: unknown): void => {
-      if (this.#lookups.get(spelling) === lookup) this.#lookups.delete(spelling);
-      this.#remember(lookup, error);
-    };
-    const lookup: Lookup<T> = new Lookup(this.#answers, ask, spelling, key, cause, onEnd);
-    this.#lookups.set(spelling, lookup);
+  #begin(cause: Cause): Lookup<T> {
+    const { key } = cause;
+    const ofKey = this.#lookups.get(key) ?? new Set();
+    this.#lookups.set(key, ofKey);
+    const inFlight: InFlight<Answer<T>> = new InFlight(
+      () => this.#run(lookup),
+      () => {
+        ofKey.delete(lookup);
+        if (ofKey.size === 0 && this.#lookups.get(key) === ofKey) this.#lookups.delete(key);
+      },
+    );
+    const lookup: Lookup<T> = { ...cause, begunAt: performance.now(), isVoid: false, inFlight };
+    ofKey.add(lookup);
     return lookup;
   }
 
-  /** Remembers whether a lookup that nobody was counted for has failed. */
-  #remember(lookup: Lookup<T>, error: unknown): void {
-    if (!this.parts.isUncounted || !lookup.isAsked) return;
-    if (error === undefined) this.#failure = undefined;
-    else if (!lookup.signal.aborted && !isOwnLack(error)) {
-      this.#failure = { error, at: this.parts.clock() };
+  async #run(lookup: Lookup<T>): Promise<Answer<T>> {
+    try {
+      return await this.#find(lookup);
+    } catch (error) {
+      this.report('service', undefined, error);
+      throw error;
     }
   }
+
+  /** Finds an answer, and begins again while what it asks about is withdrawn before the answer arrives. */
+  async #find(lookup: Lookup<T>): Promise<Answer<T>> {
+    const { limits, clock, shared, request, freeze } = this.parts;
+    const { spelling, key, client, isFresh = false, isRefresh = false } = lookup;
+    const subject = this.subjectOf(key);
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      lookup.isVoid = false;
+      const seal = await shared?.open();
+      lookup.connection = shared?.connection;
+      const connection = lookup.connection ?? 0;
+      const begunAt = clock();
+      const row = seal && (await shared?.read(seal, subject));
+      if (lookup.isVoid) continue;
+
+      // Without a row the process is on its own, unless the shared cache says that there is none.
+      const isKnown = row === undefined || this.#adopt(key, row, begunAt, connection);
+      const known = isFresh || !isKnown ? undefined : this.#young(spelling, key);
+      if (known !== undefined) {
+        this.report(row ? 'shared' : 'cache', known);
+        return known;
+      }
+
+      const at = clock();
+      const elapsed = (lookup.elapsed ?? 0) + performance.now() - lookup.begunAt;
+      // Nobody is counted for what the lookup asks again by itself.
+      const counted = round === 0 ? client : undefined;
+      const { signal } = lookup.inFlight;
+      const value = await request(spelling, { signal, client: counted, isRefresh, elapsed });
+
+      if (value === null) {
+        const no = { value, at: clock(), spelling };
+        // If it was withdrawn meanwhile, whoever comes next asks again.
+        if (!lookup.isVoid) {
+          this.#refuse(key, no);
+          if (seal) await shared?.withdraw(seal, subject, { value, spelling }, limits.invalidTtl);
+        }
+        this.report('service', no);
+        return no;
+      }
+
+      if (lookup.isVoid) continue;
+      const content = { value, spelling };
+      const id =
+        seal && row ? await shared?.write(seal, row.lease, content, clock() - at, this.#life) : '';
+      if (id === undefined || lookup.isVoid) continue;
+      const entry = { value: freeze(value), at, spelling, id, connection };
+      this.report('service', entry);
+      return this.#keep(key, entry);
+    }
+    throw new MarketgateError(
+      'service_unavailable',
+      'KeyApi: each answer was withdrawn before it arrived; try again',
+    );
+  }
+
+  /** A known answer that needs no request. */
+  #young(spelling: string, key: string): Answer<T> | undefined {
+    const entry = this.#positive.get(key);
+    if (entry === undefined) return this.#no(spelling, key);
+    return this.#ageOf(entry) < this.parts.limits.ttl ? entry : undefined;
+  }
+
+  /**
+   * Takes over what is later of a row and what is cached here. @param begunAt - when the row was asked for.
+   * @returns false where the row says nothing.
+   */
+  #adopt(key: string, { content, id, age }: Row, begunAt: number, connection: number): boolean {
+    if (content === undefined) return false;
+    const { value, spelling } = content;
+    // Its age is from between then and now. In doubt a positive answer is older, and a negative one is newer.
+    const at = (value === null ? this.parts.clock() : begunAt) - age;
+    const own = this.#positive.get(key);
+    // A withdrawal since then would have replaced the row.
+    if (own && (own.id === id || own.at > at)) own.connection = connection;
+    else if (value === null) {
+      this.#positive.delete(key);
+      this.#negative.set(key, { value, at, spelling });
+    } else if (at <= this.#refusedSince(key)) return false;
+    else this.#keep(key, { value: this.parts.freeze(value as T), at, spelling, id, connection });
+    return true;
+  }
+
+  /** Caches a positive answer, unless a later one is there. */
+  #keep(key: string, entry: Entry<T>): Entry<T> {
+    const other = this.#positive.get(key);
+    if (other !== undefined && other.at > entry.at) return other;
+    this.#negative.delete(key);
+    this.#positive.set(key, entry);
+    return entry;
+  }
+
+  /** Caches a negative answer of the service. */
+  #refuse(key: string, no: Answer<T> & { readonly spelling: string }): void {
+    this.#forget(key);
+    this.#negative.set(key, no);
+    this.#refusedAt.set(key, no.at);
+  }
+
+  /** Forgets what is cached about a key; what is in flight asks again. */
+  #forget(key: string): void {
+    this.#positive.delete(key);
+    this.#negative.delete(key);
+    for (const lookup of this.#lookups.get(key) ?? []) lookup.isVoid = true;
+  }
+
+  #refusedSince(key: string): number {
+    return Math.max(this.#refusedAt.get(key) ?? Number.NEGATIVE_INFINITY, this.#allRefusedAt);
+  }
+
+  #ageOf({ at }: Answer<T>): number {
+    return this.parts.clock() - at;
+  }
+}
+
+/** Why a lookup begins. */
+interface Cause {
+  readonly spelling: string;
+  readonly key: string;
+  /** Who has caused it. */
+  readonly client: AppId;
+  /** Whether a caller has passed `fresh`. */
+  readonly isFresh?: boolean;
+  /** Whether it renews an answer that is served meanwhile. */
+  readonly isRefresh?: boolean;
+  /** Milliseconds of the call that had elapsed. */
+  readonly elapsed?: number;
+}
+
+/** A lookup in flight. */
+interface Lookup<T> extends Cause {
+  readonly begunAt: number;
+  readonly inFlight: InFlight<Answer<T>>;
+  /** Whether what it asks about was withdrawn since it has asked. */
+  isVoid: boolean;
+  /** The connection on which it asks, once it does. */
+  connection?: number | undefined;
 }

@@ -1,14 +1,4 @@
-import {
-  count,
-  optional,
-  readOptions,
-  secret,
-  shaped,
-  size,
-  type Table,
-  text,
-  wrongOption,
-} from '../options.js';
+import { count, optional, readOptions, shaped, size, type Table, wrongOption } from '../options.js';
 import type { SharedCache } from './shared-cache.js';
 
 /** How {@link KeyApi} caches answers. Times are in milliseconds. */
@@ -25,29 +15,17 @@ export interface CacheOptions {
   /** How long after its request the last positive answer is served while the service cannot answer. Default 24 hours. */
   staleIfError?: number | undefined;
   /**
-   * How long a negative answer is served. Short, because the service can be behind with new purchases. With `shared`, not
-   * shorter than the client's `timeout`: else it can be gone from there before an earlier positive answer comes to a process
-   * that was cut off. Default 30 seconds.
+   * How long a negative answer is served. Short, because the service can be behind with new purchases. Default 30 seconds.
    */
   invalidTtl?: number | undefined;
   /** The most negative answers. They are separate: guesses cannot evict a customer's entry. Default 1,000. */
   maxInvalid?: number | undefined;
   /**
    * A cache that the processes of a fleet share, such as `RedisCache` of `marketgate/redis`: a code that
-   * every process looks up costs one request, and `invalidate` reaches them all. Values there are sealed.
-   * A shared cache that fails is skipped. Default: none.
+   * every process looks up costs one request, and `invalidate` reaches them all. Values there are sealed with a key made of
+   * the api_key. A shared cache that fails is left alone for a second. Default: none.
    */
   shared?: SharedCache | undefined;
-  /**
-   * What seals the shared answers: 32 characters or more, the same in every process. With it, processes go on
-   * sharing while an api_key is rotated. It needs a `scope`. Default: the api_key.
-   */
-  secret?: string | undefined;
-  /**
-   * A name of your choosing for the account, the same in every process. Required with `secret`, so that two accounts
-   * with one Redis and one `secret` never read each other's answers.
-   */
-  scope?: string | undefined;
 }
 
 /** The ages and sizes of {@link CacheOptions}. */
@@ -64,13 +42,11 @@ const LIMITS = {
   invalidTtl: count(30 * SECOND),
   maxInvalid: size(1000, HINT),
 };
-const METHODS = ['read', 'write', 'delete', 'lock', 'publish', 'subscribe'] as const;
+const METHODS = ['read', 'write', 'withdraw', 'publish', 'subscribe'] as const;
 const SHARED = 'a shared cache, as in new RedisCache({ client })';
 const OPTIONS = {
   ...LIMITS,
   shared: optional(shaped<SharedCache>(METHODS, SHARED)),
-  secret: optional(secret),
-  scope: optional(text()),
 } satisfies Table<CacheOptions>;
 
 /** The option `cache`; `false` when there is to be no cache. */
@@ -79,10 +55,6 @@ export function cacheOption(owner: string, name: string, option: unknown) {
   if (option === null || (option !== undefined && typeof option !== 'object')) {
     throw wrongOption(owner, name, 'must be an object of options, or false');
   }
-  const { shared, secret, scope, ...limits } = readOptions(owner, OPTIONS, option, name);
-  if (secret !== undefined && scope === undefined) {
-    const expected = 'a name for the account, the same in every process';
-    throw wrongOption(owner, 'cache.scope', `must be given with "cache.secret": ${expected}`);
-  }
-  return { limits, shared, secret, scope };
+  const { shared, ...limits } = readOptions(owner, OPTIONS, option, name);
+  return { limits, shared };
 }

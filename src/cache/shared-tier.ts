@@ -1,350 +1,192 @@
-import { schedule, withTimeout } from '../deadline.js';
+import { randomUUID } from 'node:crypto';
+import { withTimeout } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
-import { MarketgateError } from '../errors.js';
-import { latest } from '../latest.js';
 import { Seal } from '../seal.js';
-import type { CacheLimits } from './options.js';
-import { ALL, type Orders } from './orders.js';
-import { GuardedSharedCache, type SharedCache } from './shared-cache.js';
-
-/*
- * How the processes of a fleet share answers, on one page.
- *
- * **Order.** Each request has an order (orders.ts), which goes on from the shared cache's own clock. An answer counts only as
- * long as no negative one with a later order is known.
- *
- * **Row.** Under the HMAC of its subject ("purchase x"), a sealed answer with its order. It is written only over a lower
- * order, in one step, so a late answer never replaces one that was requested later. Its age is the time since its request
- * by the shared cache's clock alone. If that clock is behind the request (another server has taken over), the age is
- * unknown, and the service is asked.
- *
- * **Tombstone.** A negative answer about a code that had a positive one, or can have had one, keeps the row for as long as
- * that could have been served. So does an invalidation. Other negative answers live for `invalidTtl`, so strangers cannot
- * fill the shared cache.
- *
- * **Message.** A subject and an order. Whoever receives it forgets what it has requested until then, and remembers that, so
- * that an older positive answer cannot return from a request in flight, or from a row that could not be replaced. Every
- * negative answer about a code is published, because the row with a positive one can have been evicted. Items, lists and
- * accounts open no door: they have no tombstones and no messages.
- *
- * **Everything** is a subject too: one row and one message. Each process reads that row once in an epoch, and with every
- * lookup while messages do not arrive.
- *
- * **Epoch.** The time from one return of the connection to the next: at its end, messages may have been missed. A message
- * that does not open begins a new one too. What was cached before is still there, but the shared cache is asked before it is
- * served; if that has no row, the service is asked (about what opens no door, only past `ttl`); if that does not answer either,
- * the cached answer serves until `staleIfError`. While messages do not arrive, every lookup asks the shared cache. One that
- * cannot be asked lets what was cached in the last epoch serve without asking the service, and nothing from before.
- *
- * **Unsent.** A tombstone that could not be both stored and published waits in a bounded queue for a timer, or the
- * connection. One that was neither takes its order when it is sent, after the row was read: whatever was requested until
- * then is asked about once more, also where the code has become valid again. Until then, no row about its subject is
- * believed here. Afterwards it keeps that order, and gives way to what is requested later. If the queue overflows, everything is
- * invalidated instead. The latest tombstones that were sent are sent again with a new connection, because a failover can
- * have lost them. A tombstone is dropped once no positive answer from before it can be served.
- *
- * | fault | what answers it |
- * |---|---|
- * | the shared cache is gone, frozen or lies | short deadlines, and a rest after some failures (shared-cache.ts); the queue |
- * | it is full or read-only | the message, and the orders that are remembered; the queue. A process that starts meanwhile has neither until the next repeat |
- * | it restarts empty, or evicts a row | the epoch; messages and the orders that are remembered |
- * | another server takes over, with an older row or an earlier clock | orders that are remembered, and are never behind one that was seen; tombstones are sent again |
- * | a connection is lost; a process is killed while others wait for its answer | the epoch; the lock expires |
- */
+import type { SharedCache } from './shared-cache.js';
 
 /** The limit of one call to a shared cache, in milliseconds. */
 export const MAX_CALL = 100;
+/** Milliseconds for which a shared cache is left alone after a call that has failed. */
+const REST = 1000;
+/** How long a lease can be used, in milliseconds: its end is remembered for two minutes, and the write itself takes time. */
+const LEASE_LIFE = 120_000 - MAX_CALL;
+/** Milliseconds after which a sealed text counts no more, also where somebody has put it back. */
+const DAY = 24 * 3_600_000;
 /** The longest answer that is shared, in characters: a longer one would hold up the other calls. */
 const MAX_LENGTH = 512 * 1024;
-/** Tombstones that wait at most. More are replaced by an invalidation of everything. */
-const MAX_WAITING = 1000;
-/** Stored tombstones that are remembered, to be sent again: a failover loses the last seconds. */
-const MAX_STORED = 200;
-/** Orders that a tombstone takes at once, one after the other, where other processes come before it each time. */
-const MAX_ORDERS = 10;
-/** Milliseconds until what waits is sent again. */
-const RETRY = 2000;
+/** The name that messages are sealed for. */
 const MESSAGE = 'message';
 
-export interface SharedTierOptions {
-  readonly limits: CacheLimits;
-  /** Milliseconds that a call can take in all. */
-  readonly timeout: number;
-  readonly secret: () => string | Promise<string>;
-  /** The address of the service and the account. */
-  readonly context: string;
-  readonly orders: Orders;
-}
+/** The subject of a withdrawal of everything. */
+export const ALL = '';
 
 /** An answer as it is shared. */
 export interface Content {
   /** `null`: a negative answer. */
   readonly value: object | null;
-  /** The spelling that was requested; empty, if the answer was invalidated. */
+  /** The spelling that was requested. */
   readonly spelling: string;
-  /** Whether it is a negative answer about what had a positive one. */
-  readonly isTombstone?: boolean;
 }
 
-/** What is sealed in a row. */
-interface SealedContent extends Content {
-  /** The time before the request by the shared cache's clock, in microseconds. */
-  readonly at: number;
+/** A row of the shared cache, and the lease under which it can be replaced. */
+export interface Row {
+  /** What is stored. `undefined`: nothing, or nothing that this fleet has sealed. */
+  readonly content: Content | undefined;
+  /** What no other answer has, however equal. */
+  readonly id: string;
+  /** Milliseconds since its request. */
+  readonly age: number;
+  readonly lease: Lease;
 }
 
-/** A row as it was read. */
-interface Row {
-  readonly now: number;
-  readonly lag: number;
-  readonly order: number;
-  /** Absent where there is none, or it was not written by this fleet. */
-  readonly content: SealedContent | undefined;
+interface Lease {
+  readonly name: string;
+  readonly text: string;
+  /** When it was read, by `performance.now`. */
+  readonly readAt: number;
+}
+
+export interface SharedTierOptions {
+  /** Milliseconds that a call of the client can take in all. */
+  readonly timeout: number;
+  /** How long the oldest answer that can be served has been sealed, in milliseconds. */
+  readonly staleIfError: number;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly apiKey: () => string | Promise<string>;
+  /** The address of the service. */
+  readonly service: string;
 }
 
 /**
- * What came of storing or sending. `late`: one of the same or a later order is there. `failed`: it could not be stored, or
- * not be published.
+ * A shared cache as one process uses it. Names are HMACs, and values and messages are sealed with the time at which that was
+ * done. A call that fails gives `undefined` or false, and for a second no other is made: the process is on its own.
  */
-type Outcome = 'done' | 'late' | 'failed';
-
-/** A tombstone that is to be sent. */
-interface Unsent {
-  /** The order under which it was stored or published. Absent: it was neither. */
-  order?: number;
-}
-
-/** What is published. */
-interface Message {
-  readonly subject: string;
-  readonly order: number;
-}
-
-/** What the shared tier has about a subject. */
-export interface Found {
-  /** The epoch in which it was asked: messages that are missed from then on can be about what is requested next. */
-  readonly epoch: number;
-  /** The time by the shared cache's clock, in microseconds. */
-  readonly now: number;
-  /** How long the read took, in microseconds: the time is out of date by so much at most, and so are the orders from it. */
-  readonly lag: number;
-  /** Whether the row is a positive answer or a tombstone of one. */
-  readonly hadPositive: boolean;
-  /** The answer of the row, with its age in milliseconds. Absent: there is none, or it does not count. */
-  readonly answer?: Content & { readonly order: number; readonly age: number };
-}
-
-/** Shares answers with the other processes of a fleet, and invalidates theirs. */
 export class SharedTier {
-  /** The epoch that began last. What is asked now is valid in it, also while messages do not arrive. */
-  epoch = 0;
-  #isListening = false;
-  /** The epoch in which the row that invalidates everything was read. */
-  #allReadIn = Number.NaN;
-  readonly #store: GuardedSharedCache;
-  /** How long a positive answer about a code can be served, in milliseconds. */
-  readonly #life: number;
-  /** Of one call to the shared cache, in milliseconds. */
-  readonly #deadline: number;
   /**
-   * How long a lookup waits for the answer of another process, and how long a lock lasts: a process that dies delays the
-   * others by this at most. In milliseconds.
+   * The number of the connection on which messages arrive, or arrived last. What was learned on an earlier one can have been
+   * withdrawn by a message that was missed.
    */
-  readonly longestWait: number;
-  /** The tombstones that are to be sent, by subject. */
-  readonly #waiting = new Map<string, Unsent>();
-  /** The orders of the latest tombstones that were stored and published. */
-  readonly #stored = latest<string, number>(MAX_STORED);
-  #isRetrying = false;
+  connection = 0;
+  #isListening = false;
+  #isClosed = false;
+  #restsUntil = 0;
   #seal: Seal | undefined;
   #subscription: Promise<() => Promise<void>> | undefined;
-  #isClosed = false;
+  /** Called with the subject of each withdrawal that another process has published. */
+  readonly #listeners: ((subject: string) => void)[] = [];
+  /** Tells the messages of this process from those of others. */
+  readonly #sender = randomUUID();
 
   constructor(
-    private readonly shared: SharedCache,
+    private readonly cache: SharedCache,
     private readonly options: SharedTierOptions,
-  ) {
-    const { ttl, staleWhileRevalidate, staleIfError } = options.limits;
-    this.#life = Math.max(ttl + Math.min(staleWhileRevalidate, staleIfError), staleIfError);
-    // A lookup makes several such calls, and most of its time is for the service.
-    this.#deadline = Math.min(MAX_CALL, options.timeout / 4);
-    // The service gets at least half of the time.
-    this.longestWait = options.timeout / 2;
-    this.#store = new GuardedSharedCache(shared, this.#deadline);
-  }
+  ) {}
 
-  /** Whether the shared cache is not asked at the moment. */
+  /** Whether calls fail without being made. */
   get isResting(): boolean {
-    return this.#isClosed || this.#store.isResting;
+    return this.#isClosed || performance.now() < this.#restsUntil;
   }
 
-  /** Whether messages can have been missed since this epoch began. */
-  mayHaveMissedSince(epoch: number): boolean {
-    return !this.#isListening || epoch !== this.epoch;
+  /** Whether every withdrawal since then, on this connection, was received. */
+  isUpToDate(connection: number): boolean {
+    return this.#isListening && connection === this.connection;
   }
 
-  /**
-   * Takes the lock of a subject, with which one process at a time asks the service. Resolves to the function that releases
-   * it, to `taken` where another process has it, and to `undefined` where the shared cache fails.
-   */
-  async lock(subject: string): Promise<(() => void) | 'taken' | undefined> {
-    const name = `${this.#seal?.name(subject)}.lock`;
-    const take = async (store: SharedCache) => {
-      const release = await store.lock(name, this.longestWait);
-      return release === undefined ? 'taken' : release;
-    };
-    const lock = await this.#store.call(take, (late) => late !== 'taken' && late());
-    if (typeof lock === 'function')
-      return () => void withTimeout(this.#deadline, lock).catch(() => {});
-    return lock === 'taken' ? lock : undefined;
+  onWithdrawn(listener: (subject: string) => void): void {
+    this.#listeners.push(listener);
   }
 
-  /** Reads the row about a subject. `undefined`: the shared cache cannot be asked. */
-  async read(subject: string): Promise<Found | undefined> {
-    const seal = await this.#currentSeal();
-    const { epoch } = this;
-    const isAllKnown = !this.mayHaveMissedSince(this.#allReadIn) || (await this.#readAll(seal));
-    const row = isAllKnown ? await this.#readRow(seal, subject) : undefined;
-    return row && this.#found(subject, epoch, row);
+  /** Subscribes, and gets the seal of the current api_key. `undefined`: the shared cache cannot be used now. */
+  async open(): Promise<Seal | undefined> {
+    if (this.isResting) return undefined;
+    const { apiKey, timeout, service } = this.options;
+    const key = apiKey();
+    // The request to the service needs it too, so it is waited for longer than a call.
+    const secret =
+      typeof key === 'string' ? key : await withTimeout(timeout / 2, () => key).catch(() => {});
+    if (secret === undefined || this.#isClosed) return undefined;
+    if (this.#seal?.secret !== secret) this.#seal = new Seal(secret, service);
+    const seal = this.#seal;
+    if (this.#subscription === undefined) await this.#subscribe();
+    return seal;
   }
 
-  /** What counts of a row. */
-  #found(subject: string, epoch: number, { now, lag, order, content }: Row): Found {
-    const { orders } = this.options;
-    // It can be a positive answer from before the negative one that was not sent yet.
-    const isAllUnsent = this.#unsentUpTo(ALL) === Number.POSITIVE_INFINITY;
-    if (isAllUnsent || order <= this.#unsentUpTo(subject)) {
-      return { epoch, now, lag, hadPositive: true };
-    }
-    if (content === undefined || orders.isInvalid(ALL, order)) {
-      return { epoch, now, lag, hadPositive: false };
-    }
-    const { value, spelling, isTombstone } = content;
-    const hadPositive = value !== null || isTombstone === true;
-    const age = (now - content.at) / 1000;
-    // A negative answer is read at any age. A positive one is not, if its age is unknown or a later negative one is known.
-    const isUsable = value === null || (age >= 0 && !orders.isInvalid(subject, order));
-    if (!isUsable) return { epoch, now, lag, hadPositive };
-    return {
-      epoch,
-      now,
-      lag,
-      hadPositive,
-      answer: { value, spelling, order, age: Math.max(age, 0) },
-    };
-  }
-
-  /** Shares an answer that opens no door: by its ttl alone. */
-  async shareByTtl(subject: string, order: number, content: Content, found: Found): Promise<void> {
-    const { ttl, invalidTtl } = this.options.limits;
-    const life = content.value === null ? invalidTtl : ttl;
-    await this.#write(subject, order, { ...content, at: found.now }, life);
-  }
-
-  /**
-   * Shares an answer about a code. A negative one invalidates the positive ones of all processes, and is sent later if it
-   * cannot be sent now.
-   * @returns whether another process has shared a later answer.
-   */
-  async share(subject: string, order: number, content: Content, found?: Found): Promise<boolean> {
-    const isNegative = content.value === null;
-    if (found === undefined) {
-      // Another process can have a positive one.
-      if (isNegative) this.#sendLater(subject);
-      return false;
-    }
-    const row = { ...content, at: found.now };
-    if (!isNegative) return (await this.#write(subject, order, row, this.#life)) === 'late';
-    const unsent: Unsent = {};
-    const outcome = await this.#send(subject, order, row, unsent);
-    if (content.isTombstone && outcome === 'failed') this.#sendLater(subject, unsent);
-    return outcome === 'late';
-  }
-
-  /** Stores a row. */
-  async #write(
-    subject: string,
-    order: number,
-    content: SealedContent,
-    life: number,
-  ): Promise<Outcome> {
-    const seal = this.#seal as Seal;
+  /** Reads the row of a subject. */
+  async read(seal: Seal, subject: string): Promise<Row | undefined> {
     const name = seal.name(subject);
-    const isWritten = await this.#store.call(async (store) => {
-      // Throws where an undocumented field is nested too deeply for JSON.
-      const text = JSON.stringify(content);
-      if (text.length > MAX_LENGTH) return undefined;
-      const sealed = seal.seal(`${name} ${order}`, text);
-      return store.write(name, sealed, Math.max(1, life), order);
-    });
-    if (typeof isWritten !== 'boolean') return 'failed';
-    return isWritten ? 'done' : 'late';
+    const readAt = performance.now();
+    const row = await this.#call(async (cache) => checkRow(await cache.read(name)));
+    if (row === undefined) return undefined;
+    const opened = row.value === undefined ? undefined : this.#opened(seal, name, row.value);
+    if (row.value !== undefined && opened === undefined) {
+      const expected = 'a value sealed by this fleet, of this version';
+      reportDrift(this, { endpoint: 'shared cache', kind: 'dropped', path: 'value', expected });
+    }
+    return {
+      content: opened?.content as Content | undefined,
+      id: idOf(row.value ?? ''),
+      age: row.age,
+      lease: { name, text: row.lease, readAt },
+    };
   }
 
-  /** Stores a negative answer, and publishes it. `unsent` gets the order, once either has succeeded. */
-  async #send(
-    subject: string,
-    order: number,
-    content: SealedContent,
-    unsent: Unsent,
-  ): Promise<Outcome> {
-    const seal = this.#seal as Seal;
-    const life = content.isTombstone ? this.#life : this.options.limits.invalidTtl;
-    const stored = await this.#write(subject, order, content, life);
-    if (stored === 'late') {
-      // It is still there, or a later answer has replaced it.
-      if (this.#stored.peek(subject) === order) return 'done';
-      // Nobody knows of this order yet: the caller adopts that later answer, or takes a later order.
-      if (unsent.order === undefined) return 'late';
-    }
-    // Also where the row was refused: a Redis that is full or read-only still takes messages.
-    const message: Message = { subject, order };
-    const sealed = seal.tag + seal.seal(MESSAGE, JSON.stringify(message));
-    const isPublished = await this.#store.call(async (store) => {
-      await store.publish(sealed);
+  /**
+   * Stores an answer under the lease that was read before it was requested.
+   * @param age - milliseconds since its request. @param life - milliseconds from its request, for which it is of use.
+   * @returns the id of its row, empty where it could not be stored; `undefined`: the subject was withdrawn meanwhile.
+   */
+  async write(
+    seal: Seal,
+    { name, text, readAt }: Lease,
+    content: Content,
+    age: number,
+    life: number,
+  ): Promise<string | undefined> {
+    const left = Math.ceil(life - age);
+    // Later, nobody remembers whether the lease has ended.
+    if (left <= 0 || performance.now() - readAt > LEASE_LIFE) return '';
+    const stored = await this.#call(async (cache) => {
+      // Throws where an undocumented field is nested too deeply for JSON.
+      const value = this.#sealed(seal, name, { content, at: this.options.clock() });
+      if (value.length > MAX_LENGTH) return '';
+      return (await cache.write(name, value, Math.ceil(age), left, text)) && idOf(value);
+    });
+    return stored === false ? undefined : (stored ?? '');
+  }
+
+  /**
+   * Withdraws what all processes have about a subject, and tells them.
+   * @param no - the negative answer that takes its place, for `life` milliseconds.
+   * @returns whether the shared cache has done both.
+   */
+  async withdraw(seal: Seal, subject: string, no?: Content, life = 0): Promise<boolean> {
+    const name = seal.name(subject);
+    const at = this.options.clock();
+    const value = no && life > 0 ? this.#sealed(seal, name, { content: no, at }) : undefined;
+    // The message comes last: whoever receives it finds the new row.
+    const isWithdrawn = await this.#call(async (cache) => {
+      await cache.withdraw(name, value, Math.ceil(life));
       return true;
     });
-    if (stored !== 'failed' || isPublished) {
-      unsent.order = this.options.orders.invalidate(subject, order);
-    }
-    if (stored === 'failed' || !isPublished) return 'failed';
-    if (content.isTombstone) this.#stored.set(subject, order);
-    return 'done';
+    return isWithdrawn === true && this.#publish(seal, subject);
   }
 
-  /**
-   * Sends what invalidates a subject. Unless it has an order, it takes one now that the row was read, later than whatever
-   * can have been requested before.
-   */
-  async #sendTombstone(subject: string, unsent: Unsent): Promise<Outcome | 'unreadable'> {
-    const { orders } = this.options;
-    // No positive answer from before it can be served.
-    if (unsent.order !== undefined && orders.next() - unsent.order > this.#life * 1000) {
-      return 'done';
-    }
-    for (let n = 0; n < MAX_ORDERS; n++) {
-      // No visitor waits for it.
-      const seal = await this.#currentSeal(this.longestWait);
-      const row = (await this.#readAll(seal)) ? await this.#readRow(seal, subject) : undefined;
-      if (row === undefined) return 'unreadable';
-      const content = { at: row.now, isTombstone: true, spelling: '', value: null };
-      const order = unsent.order ?? orders.next();
-      const outcome = await this.#send(subject, order, content, unsent);
-      // Another process was faster, with a later order: this one takes one that is later still.
-      if (outcome !== 'late') return outcome;
-    }
-    return 'late';
+  /** Tells the other processes that a subject was withdrawn. @returns whether that was sent. */
+  async #publish(seal: Seal, subject: string): Promise<boolean> {
+    const message = { subject, sender: this.#sender, at: this.options.clock() };
+    const isSent = await this.#call(async (cache) => {
+      await cache.publish(this.#sealed(seal, MESSAGE, message));
+      return true;
+    });
+    return isSent === true;
   }
 
-  /** Invalidates a subject, or {@link ALL}, in every process, also in one that starts later. Rejects as `KeyApi.invalidate` does. */
-  async invalidate(subject: string): Promise<void> {
-    this.options.orders.invalidate(subject);
-    const unsent: Unsent = {};
-    if ((await this.#sendTombstone(subject, unsent)) === 'done') return;
-    this.#sendLater(subject, unsent);
-    const why = this.#isClosed
-      ? 'this client was closed; the invalidation holds in it alone, and is not sent'
-      : 'the shared cache could not store and publish it; the invalidation holds in this process, and is sent to the others later';
-    throw new MarketgateError('store_unavailable', `KeyApi.invalidate: ${why}`);
+  /** Withdraws a subject or {@link ALL} for `KeyApi.invalidate`. @returns whether the shared cache has done it. */
+  async invalidate(subject: string): Promise<boolean> {
+    const seal = await this.open();
+    if (seal === undefined) return false;
+    return subject === ALL ? this.#publish(seal, ALL) : this.withdraw(seal, subject);
   }
 
   close(): void {
@@ -352,33 +194,23 @@ export class SharedTier {
     this.#subscription?.then((stop) => stop()).catch(() => {});
   }
 
-  /**
-   * The seal of the current secret. `undefined`: it is not known in time, and this call does without the shared tier.
-   * @param longest - milliseconds to wait for the first one.
-   */
-  async #currentSeal(longest = this.#deadline): Promise<Seal | undefined> {
-    if (this.#isClosed) return undefined;
-    const use = (secret: string): void => {
-      if (this.#seal?.secret !== secret) this.#seal = new Seal(secret, this.options.context);
-    };
-    const secret = this.options.secret();
-    if (typeof secret === 'string') use(secret);
-    else {
-      const time = this.#seal === undefined ? longest : this.#deadline;
-      // One that comes too late is used by the next call.
-      await withTimeout(time, () => secret.then(use)).catch(() => {});
+  /** Makes a call. `undefined`: it has failed, or was not made. */
+  async #call<T>(make: (cache: SharedCache) => Promise<T>): Promise<T | undefined> {
+    if (this.isResting) return undefined;
+    const { connection } = this;
+    try {
+      return await withTimeout(MAX_CALL, () => make(this.cache));
+    } catch {
+      // A call that was made before the connection came back says nothing about it.
+      if (connection === this.connection) this.#restsUntil = performance.now() + REST;
+      return undefined;
     }
-    // It can have been closed meanwhile.
-    if (this.#seal === undefined || this.#isClosed) return undefined;
-    if (this.#subscription === undefined) await this.#subscribe();
-    return this.#seal;
   }
 
-  /** Subscribes, and waits for that a little, because what is cached before messages arrive must be asked again. */
+  /** Waits for the subscription a little, because what is learned before messages arrive must be asked about again. */
   async #subscribe(): Promise<void> {
-    // In a microtask, because a store can report at once that messages arrive.
     const subscription = Promise.resolve().then(() =>
-      this.shared.subscribe(
+      this.cache.subscribe(
         (message) => this.#onMessage(message),
         (isListening) => this.#onListening(isListening),
       ),
@@ -388,107 +220,54 @@ export class SharedTier {
     subscription.catch(() => {
       this.#subscription = undefined;
     });
-    await withTimeout(this.#deadline, () => subscription).catch(() => {});
+    await withTimeout(MAX_CALL, () => subscription).catch(() => {});
   }
 
   #onListening(isListening: boolean): void {
     this.#isListening = isListening;
     if (!isListening) return;
-    this.epoch++;
-    // What waits is sent now, and not when the shared cache has rested. That also reads the clock, which can be another
-    // server's.
-    this.#store.wake();
-    for (const [subject, order] of this.#stored.entries()) {
-      if (!this.#waiting.has(subject)) this.#waiting.set(subject, { order });
-    }
-    void this.#sendWaiting();
+    this.connection++;
+    this.#restsUntil = 0;
   }
 
   #onMessage(text: string): void {
-    const seal = this.#seal;
-    if (seal === undefined || typeof text !== 'string' || !text.startsWith(seal.tag)) return;
-    const opened = seal.open(MESSAGE, text.slice(seal.tag.length));
-    if (opened === undefined) {
-      this.epoch++;
-      return;
-    }
-    const { subject, order } = JSON.parse(opened) as Message;
-    const { orders } = this.options;
-    orders.see(order);
-    // One that is known changes nothing. Otherwise, all that was requested here until now is invalid, because the orders of
-    // this process can be ahead of those of the other one.
-    orders.invalidate(subject, orders.isInvalid(subject, order) ? order : undefined);
+    // Another shop can use the same channel: its messages do not open.
+    const message = this.#seal && this.#opened(this.#seal, MESSAGE, text);
+    if (message === undefined || message.sender === this.#sender) return;
+    for (const listener of this.#listeners) listener(message.subject as string);
   }
 
-  /** Reads up to which order everything is invalid, and the clock, which orders need. @returns whether both are known. */
-  async #readAll(seal: Seal | undefined): Promise<boolean> {
-    const { epoch } = this;
-    const row = await this.#readRow(seal, ALL);
-    if (row === undefined) return false;
-    if (row.content !== undefined) this.options.orders.invalidate(ALL, row.order);
-    this.#allReadIn = epoch;
-    return true;
+  #sealed(seal: Seal, name: string, content: Sealed): string {
+    return seal.seal(name, JSON.stringify(content));
   }
 
-  /** A row and the time. */
-  async #readRow(seal: Seal | undefined, subject: string): Promise<Row | undefined> {
-    if (seal === undefined) return undefined;
-    const name = seal.name(subject);
-    const sentAt = performance.now();
-    const row = await this.#store.read(name);
-    if (row === undefined) return undefined;
-    const { value, order, now } = row;
-    const { orders } = this.options;
-    orders.see(now);
-    const lag = Math.ceil((performance.now() - sentAt) * 1000);
-    const text = value === undefined ? undefined : seal.open(`${name} ${order}`, value);
-    if (text !== undefined) {
-      orders.see(order);
-      return { now, lag, order, content: JSON.parse(text) as SealedContent };
-    }
-    if (value !== undefined) {
-      const expected = 'a value sealed by this fleet, of this version';
-      reportDrift(this, { endpoint: 'shared cache', kind: 'dropped', path: 'value', expected });
-      // Nobody could replace it by a lower order. Otherwise the next answer does.
-      if (order > now) await this.#store.call((store) => store.delete(name));
-    }
-    return { now, lag, order, content: undefined };
+  /** `undefined` for what was not sealed for this name, or too long ago. */
+  #opened(seal: Seal, name: string, sealed: unknown): Sealed | undefined {
+    const text = typeof sealed === 'string' ? seal.open(name, sealed) : undefined;
+    const content: Sealed | undefined = text === undefined ? undefined : JSON.parse(text);
+    const { clock, staleIfError } = this.options;
+    const isOver = content && clock() - content.at > Math.max(DAY, staleIfError);
+    return isOver ? undefined : content;
   }
+}
 
-  /** Up to which order a row about a subject is not believed, because a tombstone waits. */
-  #unsentUpTo(subject: string): number {
-    const unsent = this.#waiting.get(subject);
-    return unsent ? (unsent.order ?? Number.POSITIVE_INFINITY) : Number.NEGATIVE_INFINITY;
-  }
+/** What is sealed: the parts of a row or of a message, and when. */
+interface Sealed {
+  readonly at: number;
+  readonly content?: Content;
+  readonly subject?: string;
+  readonly sender?: string;
+}
 
-  #sendLater(subject: string, unsent: Unsent = {}): void {
-    this.#waiting.set(subject, unsent);
-    if (this.#waiting.size > MAX_WAITING) {
-      this.#waiting.clear();
-      this.#waiting.set(ALL, {});
-    }
-    this.#retry();
-  }
+/** The end of a sealed text is a checksum that depends on a random number. */
+const idOf = (sealed: string): string => sealed.slice(-22);
 
-  /** Sends what waits later. One at a time: calls that hang can take longer than until the next. */
-  #retry(): void {
-    if (this.#isClosed || this.#isRetrying) return;
-    this.#isRetrying = true;
-    schedule(RETRY, async () => {
-      await this.#sendWaiting();
-      this.#isRetrying = false;
-      if (this.#waiting.size > 0) this.#retry();
-    });
-  }
+type SharedRow = Awaited<ReturnType<SharedCache['read']>>;
 
-  async #sendWaiting(): Promise<void> {
-    for (const [subject, unsent] of [...this.#waiting]) {
-      const outcome = await this.#sendTombstone(subject, unsent);
-      if (outcome === 'unreadable') break;
-      // Unless it waits again meanwhile.
-      if (outcome === 'done' && this.#waiting.get(subject) === unsent)
-        this.#waiting.delete(subject);
-    }
-    if (this.#waiting.size > 0) this.#retry();
-  }
+/** @throws for what is no row: a shared cache can return anything. */
+function checkRow(row: SharedRow): SharedRow {
+  const { value, age, lease } = row;
+  const isText = value === undefined || typeof value === 'string';
+  if (isText && age >= 0 && typeof lease === 'string') return row;
+  throw new TypeError('the shared cache gave no row');
 }

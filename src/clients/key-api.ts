@@ -1,18 +1,16 @@
 import { hash } from 'node:crypto';
 import { Attempt, type Attempts, attemptsOption } from '../attempts/attempts.js';
-import type { Answer, Kept } from '../cache/answers.js';
 import {
+  type Answer,
   Cache,
-  type CacheParts,
   type CallOptions,
+  type RequestOptions,
   type VisitorCallOptions,
 } from '../cache/cache.js';
-import type { RequestOptions } from '../cache/lookup.js';
 import { type CacheLimits, type CacheOptions, cacheOption } from '../cache/options.js';
-import { ALL, Orders } from '../cache/orders.js';
-import { SharedTier } from '../cache/shared-tier.js';
-import { type Deadline, withTimeout } from '../deadline.js';
-import { reportDrift } from '../diagnostics.js';
+import { ALL, SharedTier } from '../cache/shared-tier.js';
+import { type Deadline, NoAnswer, withTimeout } from '../deadline.js';
+import { reportDrift, warnOnce } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import {
   CLIENT_OPTIONS,
@@ -32,6 +30,7 @@ import { readPurchaseCode, requireText } from '../model/purchase-code.js';
 import {
   checkedFor,
   choice,
+  flag,
   idText,
   ifUnset,
   optional,
@@ -61,6 +60,8 @@ export type ApiKeyOption = string | (() => string | Promise<string>);
 const PARAMETER = 'KeyApi: purchase_code';
 /** How many items have one object for all purchases of them. */
 const MAX_SHARED_ITEMS = 1000;
+/** Milliseconds for which `getItem` does without a list that could not be had. */
+const LIST_PAUSE = 60_000;
 
 /** How parameters are sent. The specification does not show it; deployments accept all three. */
 export type ValidationEncoding = 'form' | 'json' | 'query';
@@ -97,10 +98,10 @@ const OPTIONS = {
 /** What {@link KeyApi} asks the service with: for a lookup of its cache, or for a call without a cache. */
 interface AskOptions
   extends HttpCallOptions,
-    Partial<Pick<RequestOptions, 'hadPositive' | 'isRefresh' | 'onSend'>>,
+    Partial<Pick<RequestOptions, 'isRefresh'>>,
     Pick<VisitorCallOptions, 'client'> {}
 
-/** The cache of each endpoint, under the endpoint's `what`, by which invalidations name it. */
+/** The cache of each endpoint, under the endpoint's `what`. */
 interface Caches {
   readonly account: Cache<Account>;
   readonly items: Cache<ItemList>;
@@ -127,16 +128,20 @@ export class KeyApi {
   readonly #keyCheck: KeyCheck;
   readonly #sharedTier: SharedTier | undefined;
   readonly #caches: Caches | undefined;
-  readonly #orders = new Orders();
   readonly #attempts: Attempts | undefined;
   /** The address of the service. */
   readonly #service: string;
   /** Milliseconds of one call. */
   readonly #timeout: number;
+  /** Milliseconds, for durations. */
+  readonly #timer: () => number;
   /** The item of the purchase that was cached last, by id. */
   readonly #sold = latest<number, Item>(MAX_SHARED_ITEMS);
   /** The items of the list that was last looked into, by id. */
   #index: { readonly list: ItemList; readonly byId: ReadonlyMap<number, Item> } | undefined;
+  /** Until when `getItem` does without the list. */
+  #noListUntil = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
 
   /**
    * Makes a client of the key API: one for an app, because it has the cache.
@@ -160,22 +165,19 @@ export class KeyApi {
     this.#apiKey = given.apiKey;
     this.#attempts = attemptsOption(me, given.guessLimit, settings.timer);
     this.#timeout = settings.timeout;
+    this.#timer = settings.timer;
     this.#service = `${settings.url.origin}${settings.url.basePath}`;
     const account = (apiKey: string) => this.#request(accountDetails, NO_PARAMETER, apiKey);
     this.#http = new HttpClient(settings, async () => account(await this.#apiKey()));
     this.#keyCheck = new KeyCheck(settings.timer, (apiKey) => this.#http.call(account(apiKey), {}));
     if (cache === false) return;
-    const { limits, shared, secret, scope } = cache;
-    const { timeout, timer } = settings;
+    const { limits, shared } = cache;
+    const { staleIfError } = limits;
+    const apiKey = this.#apiKey;
+    const { clock, timeout, timer } = settings;
     this.#sharedTier =
       shared &&
-      new SharedTier(shared, {
-        limits,
-        timeout,
-        secret: () => secret ?? this.#apiKey(),
-        context: `${this.#service}\n${scope ?? ''}`,
-        orders: this.#orders,
-      });
+      new SharedTier(shared, { timeout, staleIfError, clock, apiKey, service: this.#service });
     this.#caches = this.#makeCaches(limits, timer);
   }
 
@@ -194,9 +196,10 @@ export class KeyApi {
   }
 
   /**
-   * One item, or `null` when the service says that there is none. The whole list answers (items/all), and is asked for
-   * where it is not cached: within its `ttl`, an item that is not in it is `null`. Only where the list is not to be had, is
-   * empty or has items that cannot be read, the item is asked for by itself (items/item).
+   * One item, or `null` when the service says that there is none. The whole list answers (items/all) and is asked for where
+   * it is not fresh: pages of items cost one request for all. Only where the list cannot be had, is empty or has items that
+   * cannot be read, the item is asked for by itself (items/item). That the list cannot be had is a warning, and for a minute
+   * it is not asked for again.
    * @param id - a whole number, or its digits as in a route parameter.
    * @throws MarketgateError `item_id_invalid` for any other id, without a request; `too_many_attempts`.
    */
@@ -204,20 +207,23 @@ export class KeyApi {
     const number = itemId(id);
     checkClient(options);
     const key = String(number);
+    this.#checkOpen();
     if (!this.#caches) return this.#ask(itemsItem, key, options);
-    const { items, item } = this.#caches;
-    const listed = options.fresh ? undefined : this.#listed(number);
-    if (listed !== undefined) return item.served(listed).value;
+    const { item, items } = this.#caches;
+    const isFresh = flag('KeyApi', 'fresh', options.fresh);
+    const begunAt = performance.now();
+    const list = isFresh ? undefined : await this.#freshList(items, options.signal);
+    const listed = list && this.#inList(number, list);
+    if (listed !== undefined) return item.served('cache', listed);
     try {
-      return await item.get(key, options);
+      return (await item.get(key, options, true, performance.now() - begunAt)).value;
     } catch (error) {
       // `listItems` still serves this list, so its items are served too.
-      const stale = options.fresh
-        ? undefined
-        : items.staleIfError(NO_PARAMETER, error, options.signal);
+      const isUseful = !isFresh && !options.signal?.aborted;
+      const stale = isUseful ? items.staleIfError(NO_PARAMETER, error) : undefined;
       const last = stale && this.#inList(number, stale);
-      if (!stale || !last) throw error;
-      return item.served({ value: last, at: stale.at }, true).value;
+      if (!last) throw error;
+      return item.served('stale-if-error', last);
     }
   }
 
@@ -240,16 +246,29 @@ export class KeyApi {
   }
 
   /**
-   * Invalidates the cached answer for one code in any spelling, or without a code all answers: the next
+   * Forgets the cached answer for one code in any spelling, or without a code all answers: the next
    * call asks the service. With a shared cache this holds for all processes, once the promise resolves.
-   * @throws MarketgateError `store_unavailable` when the shared cache cannot store and publish it. This process asks
-   * the service all the same, and keeps trying to tell the others until it is closed.
+   * @throws TypeError when a code is given that is blank or not a string. MarketgateError `store_unavailable` when the shared
+   * cache could not be told: this process has forgotten, the others have not. Call it again.
    */
-  async invalidate(code?: string): Promise<void> {
-    const subject = code === undefined ? ALL : this.#subjectOf(code);
-    if (subject === undefined) return;
-    if (this.#sharedTier) await this.#sharedTier.invalidate(subject);
-    else this.#orders.invalidate(subject);
+  async invalidate(...given: [] | [code: string]): Promise<void> {
+    const { purchase, ...others } = this.#caches ?? {};
+    let subject = ALL;
+    if (given.length > 0) {
+      requireText(PARAMETER, given[0]);
+      const code = readPurchaseCode(given[0])?.text;
+      // Nothing is cached about what cannot be a code.
+      if (code === undefined || purchase === undefined) return;
+      subject = purchase.subjectOf(code);
+      purchase.invalidate(code);
+    } else {
+      for (const cache of [purchase, ...Object.values(others)]) cache?.invalidateAll();
+    }
+    if (!this.#sharedTier || (await this.#sharedTier.invalidate(subject))) return;
+    throw new MarketgateError(
+      'store_unavailable',
+      'KeyApi.invalidate: the shared cache could not be told; this process has forgotten, the others have not: call it again',
+    );
   }
 
   /**
@@ -264,23 +283,27 @@ export class KeyApi {
 
   /**
    * Ends connections, subscriptions and in-flight requests at once. The requests reject with
-   * `service_unavailable`; later calls are refused, unless their answer is cached.
+   * `service_unavailable`, and so do later calls.
    */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#sharedTier?.close();
     await this.#http.close();
   }
 
-  /** `undefined`: nothing can be cached about that. */
-  #subjectOf(code: unknown): string | undefined {
-    requireText(PARAMETER, code);
-    const read = readPurchaseCode(code);
-    return read && this.#caches?.purchase.subject(read.text);
+  async #get<T extends object>(
+    endpoint: Endpoint<T>,
+    value: string,
+    options: VisitorCallOptions,
+  ): Promise<T | null> {
+    this.#checkOpen();
+    const cache = this.#caches?.[endpoint.what] as Cache<T> | undefined;
+    return cache ? (await cache.get(value, options)).value : this.#ask(endpoint, value, options);
   }
 
-  #get<T extends object>(endpoint: Endpoint<T>, value: string, options: VisitorCallOptions) {
-    const cache = this.#caches?.[endpoint.what] as Cache<T> | undefined;
-    return cache ? cache.get(value, options) : this.#ask(endpoint, value, options);
+  #checkOpen(): void {
+    if (!this.#isClosed) return;
+    throw new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
   }
 
   /**
@@ -294,12 +317,12 @@ export class KeyApi {
     const counted = idText('KeyApi', 'client', client);
     let apiKey = '';
     const scope = (): string => this.#scopeOf(apiKey);
-    const attempt = new Attempt(this.#attempts, counted, scope, options);
+    const attempt = new Attempt(this.#attempts, counted, scope, {});
     try {
       const answer = await this.#http.within(nameOf(endpoint), options, async (deadline) => {
         const current = this.#apiKey();
         apiKey = typeof current === 'string' ? current : await deadline.race(current);
-        return this.#answer(endpoint, value, apiKey, { deadline, attempt, ...options });
+        return this.#answer(endpoint, value, apiKey, { deadline, attempt });
       });
       // An item that had to be asked for by itself stays counted.
       if (answer === null || what === 'item') attempt.end(true);
@@ -319,7 +342,7 @@ export class KeyApi {
     endpoint: Endpoint<T>,
     value: string,
     apiKey: string,
-    { deadline, attempt, hadPositive }: AskOptions & { deadline: Deadline; attempt: Attempt },
+    { deadline, attempt }: { deadline: Deadline; attempt: Attempt },
   ): Promise<T | null> {
     let isBlamed = false;
     const request = this.#request(endpoint, value, apiKey);
@@ -327,8 +350,7 @@ export class KeyApi {
       isBlamed = blamesKey(response);
       return request.parse(response);
     };
-    const confirm = () =>
-      deadline.race(this.#keyCheck.confirm(apiKey, isBlamed || hadPositive === true));
+    const confirm = () => deadline.race(this.#keyCheck.confirm(apiKey, isBlamed));
     let answer: T | null;
     try {
       answer = await this.#http.send({ ...request, parse }, deadline, attempt);
@@ -361,23 +383,6 @@ export class KeyApi {
     return `${this.#service} ${hash('sha256', apiKey, 'base64url').slice(0, 12)}`;
   }
 
-  /**
-   * Asks for an item: for the whole list, so that pages of items cost one request for all, and for the item by itself only
-   * if the list does not say.
-   */
-  async #askForItem(key: string, options: RequestOptions): Promise<Item | null> {
-    const begunAt = performance.now();
-    const ask = async () => this.#caches?.items.upToDate(NO_PARAMETER, options.signal);
-    // A list that hangs leaves time to ask for the item.
-    const list = options.isFresh
-      ? undefined
-      : await withTimeout(this.#timeout / 2, ask).catch(() => undefined);
-    const listed = list && this.#inList(Number(key), list);
-    if (listed !== undefined) return listed;
-    const elapsed = options.elapsed + performance.now() - begunAt;
-    return this.#ask(itemsItem, key, { ...options, elapsed });
-  }
-
   #request<T>(endpoint: Endpoint<T>, value: string, apiKey: string): HttpRequest<T | null> {
     const { what, method, path, parameter } = endpoint;
     const secrets = parameter === 'purchase_code' ? [apiKey, value] : [apiKey];
@@ -400,8 +405,7 @@ export class KeyApi {
           if (!isKeyRejected(error)) throw error;
           this.#keyCheck.note(apiKey, error);
           // `getAccount` must not serve the account any more.
-          const subject = this.#caches?.account.subject(NO_PARAMETER);
-          if (subject) this.#orders.invalidate(subject);
+          this.#caches?.account.invalidate(NO_PARAMETER);
           throw error;
         }
       },
@@ -411,31 +415,21 @@ export class KeyApi {
   #makeCaches(limits: CacheLimits, clock: () => number): Caches {
     const cacheOf = <T extends object>(
       endpoint: Endpoint<T>,
-      parts: Partial<CacheParts<T>> = {},
+      freeze: (value: T) => T = deepFreeze,
     ): Cache<T> =>
       new Cache<T>({
         what: endpoint.what,
         limits,
         clock,
-        ask: (value, options) => this.#ask(endpoint, value, options),
-        freeze: deepFreeze,
-        check: () => this.#http.check(nameOf(endpoint)),
-        orders: this.#orders,
-        sharedTier: this.#sharedTier,
-        ...parts,
+        request: (value, options) => this.#ask(endpoint, value, options),
+        freeze,
+        shared: this.#sharedTier,
       });
     return {
-      account: cacheOf(accountDetails, { isUncounted: true }),
-      items: cacheOf(itemsAll, { isUncounted: true }),
-      item: cacheOf(itemsItem, { ask: (key, options) => this.#askForItem(key, options) }),
-      purchase: cacheOf(purchasesValidation, {
-        freeze: (purchase) => this.#freezePurchase(purchase),
-        checkClient: (client) => {
-          const counted = idText('KeyApi', 'client', client);
-          const refusal = counted === undefined ? undefined : this.#attempts?.refusalOf(counted);
-          if (refusal) throw refusal;
-        },
-      }),
+      account: cacheOf(accountDetails),
+      items: cacheOf(itemsAll),
+      item: cacheOf(itemsItem),
+      purchase: cacheOf(purchasesValidation, (purchase) => this.#freezePurchase(purchase)),
     };
   }
 
@@ -448,22 +442,34 @@ export class KeyApi {
     return deepFreeze(purchase);
   }
 
-  /** An item by the list; `undefined`: that does not say. A list past its `ttl` says only what it has. */
-  #listed(id: number): Answer<Item> | undefined {
-    const items = this.#caches?.items;
-    const list = items?.current(NO_PARAMETER);
-    if (!items || !list || list.value === null) return undefined;
-    const value = this.#inList(id, list as Kept<ItemList>);
-    const isKnown = value !== undefined && (value !== null || !items.isStale(list));
-    return isKnown ? { value, at: list.at } : undefined;
+  /** The list, not past its `ttl`; `undefined`: it cannot be had. */
+  async #freshList(
+    items: Cache<ItemList>,
+    signal: AbortSignal | undefined,
+  ): Promise<Answer<ItemList> | undefined> {
+    const list = items.fresh(NO_PARAMETER);
+    if (list || this.#timer() < this.#noListUntil) return list;
+    try {
+      const ask = () => items.get(NO_PARAMETER, { signal }, false);
+      // A list that hangs leaves time to ask for the item.
+      return await withTimeout(this.#timeout / 2, ask);
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      this.#noListUntil = this.#timer() + LIST_PAUSE;
+      const isOwn = isMarketgateError(error) || error instanceof NoAnswer;
+      warnOnce('MARKETGATE_NO_CATALOGUE', isOwn ? `: ${error.message}` : '');
+      return undefined;
+    }
   }
 
   /**
    * An item by a list; `null`: it has none of that id. `undefined`: the list does not say, because it is empty or has
    * items that could not be read, or because the item itself was asked for later.
    */
-  #inList(id: number, { value: list, order }: Kept<ItemList>): Item | null | undefined {
-    if (this.#caches?.item.isAskedSince(String(id), order)) return undefined;
+  #inList(id: number, { value: list, at }: Answer<ItemList>): Item | null | undefined {
+    const isOutdated =
+      (this.#caches?.item.knownSince(String(id)) ?? Number.NEGATIVE_INFINITY) >= at;
+    if (list === null || isOutdated) return undefined;
     if (this.#index?.list !== list) {
       this.#index = { list, byId: new Map(list.items.map((item) => [item.id, item])) };
     }

@@ -1,9 +1,9 @@
-import type { SharedCache, SharedRow } from 'marketgate';
+import type { SharedCache } from 'marketgate';
 
 interface Row {
   readonly value: string;
-  readonly order: number;
-  /** By the cache's own clock. */
+  /** When it was requested, and when it expires, by the cache's own clock. */
+  readonly from: number;
   readonly expiresAt: number;
 }
 
@@ -12,22 +12,24 @@ interface Listener {
   onListening(isListening: boolean): void;
 }
 
+/** How long the end of a lease is remembered, in milliseconds. */
+const LEASE_LIFE = 120_000;
+
 /** A shared cache in memory, for the processes of one test. It has a clock of its own, as Redis has. */
 export class MemorySharedCache implements SharedCache {
   readonly rows = new Map<string, Row>();
-  /** When each lock expires, by the cache's own clock. */
-  readonly locks = new Map<string, number>();
+  readonly leases = new Map<string, { readonly text: string; readonly expiresAt: number }>();
   /** The methods that were called, in order. */
   readonly calls: (keyof SharedCache)[] = [];
   /** The messages that were published, in order. */
   readonly messages: string[] = [];
-  /** The methods that reject: all of them as while Redis is down, `write` and `lock` as when it is full. */
+  /** The methods that reject: all of them as while Redis is down, `write` and `withdraw` as when it is full. */
   readonly broken = new Set<keyof SharedCache>();
   readonly #listeners = new Set<Listener>();
   readonly #clock: () => number;
-  #ticks = 0;
+  #withdrawals = 0;
 
-  /** @param clock - epoch milliseconds; by default it stands still. */
+  /** @param clock - milliseconds; by default it stands still. */
   constructor(clock: () => number = () => 1_800_000_000_000) {
     this.#clock = clock;
   }
@@ -37,34 +39,35 @@ export class MemorySharedCache implements SharedCache {
     return this.#listeners.size;
   }
 
-  async read(key: string): Promise<SharedRow> {
+  async read(key: string): Promise<{ value?: string; age: number; lease: string }> {
     this.#called('read');
-    const { value, order = 0 } = this.#rowOf(key) ?? {};
-    // No two reads have the same time.
-    this.#ticks++;
-    return { value, order, now: this.#clock() * 1000 + this.#ticks };
+    const row = this.rows.get(key);
+    const lease = this.#leaseOf(key);
+    if (row === undefined || row.expiresAt <= this.#clock()) return { age: 0, lease };
+    return { value: row.value, age: this.#clock() - row.from, lease };
   }
 
-  async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
+  async write(
+    key: string,
+    value: string,
+    age: number,
+    ttl: number,
+    lease: string,
+  ): Promise<boolean> {
     this.#called('write');
-    if ((this.#rowOf(key)?.order ?? -1) >= order) return false;
-    this.rows.set(key, { value, order, expiresAt: this.#clock() + ttl });
+    if (lease !== this.#leaseOf(key)) return false;
+    const now = this.#clock();
+    this.rows.set(key, { value, from: now - age, expiresAt: now + ttl });
     return true;
   }
 
-  async delete(key: string): Promise<void> {
-    this.#called('delete');
+  async withdraw(key: string, value: string | undefined, ttl: number): Promise<void> {
+    this.#called('withdraw');
+    const now = this.#clock();
+    this.#withdrawals++;
+    this.leases.set(key, { text: `lease ${this.#withdrawals}`, expiresAt: now + LEASE_LIFE });
     this.rows.delete(key);
-  }
-
-  async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
-    this.#called('lock');
-    if ((this.locks.get(key) ?? 0) > this.#clock()) return undefined;
-    const expiresAt = this.#clock() + ttl;
-    this.locks.set(key, expiresAt);
-    return async () => {
-      if (this.locks.get(key) === expiresAt) this.locks.delete(key);
-    };
+    if (value !== undefined) this.rows.set(key, { value, from: now, expiresAt: now + ttl });
   }
 
   async publish(message: string): Promise<void> {
@@ -84,11 +87,17 @@ export class MemorySharedCache implements SharedCache {
     return async () => void this.#listeners.delete(listener);
   }
 
-  /** All connections are lost and come back, as when Redis restarts. The rows stay; `rows.clear()` loses them. */
+  /** All connections are lost and come back, as when Redis restarts. The rows stay; {@link clear} loses them. */
   reconnect(): void {
     for (const isListening of [false, true]) {
       for (const { onListening } of [...this.#listeners]) onListening(isListening);
     }
+  }
+
+  /** Loses everything, as a restart without persistence does. */
+  clear(): void {
+    this.rows.clear();
+    this.leases.clear();
   }
 
   #called(method: keyof SharedCache): void {
@@ -96,9 +105,8 @@ export class MemorySharedCache implements SharedCache {
     if (this.broken.has(method)) throw new Error(`${method} is refused`);
   }
 
-  /** The row of a key, unless it has expired. */
-  #rowOf(key: string): Row | undefined {
-    const row = this.rows.get(key);
-    return row !== undefined && row.expiresAt > this.#clock() ? row : undefined;
+  #leaseOf(key: string): string {
+    const lease = this.leases.get(key);
+    return lease !== undefined && lease.expiresAt > this.#clock() ? lease.text : '';
   }
 }

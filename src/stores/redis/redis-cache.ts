@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SharedCache, SharedRow } from '../../cache/shared-cache.js';
+import type { SharedCache } from '../../cache/shared-cache.js';
 import { warnOnce } from '../../diagnostics.js';
 import { readOptions, type Table, unchecked } from '../../options.js';
 import { wholeMilliseconds } from '../row-token-store.js';
@@ -27,45 +27,24 @@ const NO_MESSAGES = 'MARKETGATE_NO_INVALIDATIONS';
 /** Milliseconds until a subscription that has failed is tried again, if nothing happens to the connection before. */
 const RETRY = 10_000;
 
-/** The row of a key. A value of another type is none of ours: nobody could replace it if it failed the script. */
-const GET = `local row = redis.pcall('GET', KEYS[1])
-if type(row) == 'table' then
-  if not string.find(row.err, 'WRONGTYPE') then return row end
-  row = false
-end
-`;
+// Each script has the keys of a row and of its lease. A row begins with its lifetime from the request on, from which its age is
+// worked out by what is left of it: so only the clock of Redis counts. A lease that was never ended is the empty text.
 
-/** A row, and the time by Redis's own clock. Writes nothing, so it runs on a full Redis. */
-const READ = `${GET}return {row, redis.call('TIME')}`;
+/** One step, so that the lease is not older than the row. It only reads, so it runs on a full Redis and on a replica. */
+const READ = `return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[2]) or ''}`;
 
-/**
- * Compares and writes in one step, or a later row could come in between and be lost. An order that is no safe integer
- * cannot be ours, and would never be replaced. The same row counts as written: ioredis sends a call again whose answer was
- * lost, and a negative answer that seems to be another process's is told to nobody.
- */
-const WRITE = `${GET}local order = row and tonumber(string.match(row, '^(%d+):'))
-if order and order <= ${Number.MAX_SAFE_INTEGER} and order >= tonumber(ARGV[1]) then
-  return row == ARGV[1] .. ':' .. ARGV[2] and 1 or 0
-end
-redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2], 'PX', ARGV[3])
+/** Compares and writes in one step, or a withdrawal could come in between. */
+const WRITE = `if (redis.call('GET', KEYS[2]) or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`;
 
 /**
- * A lock that does not expire within the time that ours take is none of ours, and would delay every lookup. Also taken by a
- * call that has it already: ioredis sends one again whose answer was lost, and the process would wait for itself.
+ * The row is deleted first, because a full Redis refuses to store anything and still deletes. The end of a lease is remembered
+ * for two minutes; later writes under it are not made.
  */
-const LOCK = `local left = redis.call('PTTL', KEYS[1])
-if left >= 0 and left <= tonumber(ARGV[2]) then
-  return redis.pcall('GET', KEYS[1]) == ARGV[1] and 1 or 0
-end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`;
-
-const DELETE = `return redis.call('DEL', KEYS[1])`;
-
-/** Compares and deletes in one step, because another process could take the lock in between. */
-const UNLOCK = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`;
+const WITHDRAW = `redis.call('DEL', KEYS[1])
+redis.call('SET', KEYS[2], ARGV[1], 'PX', 120000)
+if ARGV[2] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end`;
 
 /**
  * A {@link SharedCache} in Redis: single server, cluster or sentinel; a value for `cache.shared` of
@@ -94,25 +73,31 @@ export class RedisCache implements SharedCache {
     this.#subscriber = subscriberOf(OWNER, given.subscriber, given.client);
   }
 
-  async read(key: string): Promise<SharedRow> {
-    return rowOf(await this.#redis.run('read', READ, this.#row(key)));
+  async read(key: string): Promise<{ value?: string; age: number; lease: string }> {
+    const [row, left, lease] = (await this.#run('read', READ, key)) as unknown[];
+    const [, life, value] = /^(\d+):(.*)$/s.exec(String(row)) ?? [];
+    const none = { age: 0, lease: String(lease) };
+    // A row without an expiry, or with another text, is none of ours.
+    if (value === undefined || Number(left) < 0) return none;
+    return { ...none, value, age: Math.max(0, Number(life) - Number(left)) };
   }
 
-  async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
-    const args = [order, value, wholeMilliseconds(ttl)];
-    return Number(await this.#redis.run('write', WRITE, this.#row(key), args)) === 1;
+  async write(
+    key: string,
+    value: string,
+    age: number,
+    ttl: number,
+    lease: string,
+  ): Promise<boolean> {
+    const left = wholeMilliseconds(ttl);
+    const args = [lease, rowOf(value, wholeMilliseconds(age) + left), left];
+    return Number(await this.#run('write', WRITE, key, args)) === 1;
   }
 
-  async delete(key: string): Promise<void> {
-    await this.#redis.run('delete', DELETE, this.#row(key));
-  }
-
-  async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
-    const name = `${this.#redis.prefix}lock:${key}`;
-    const lockId = randomUUID();
-    const reply = await this.#redis.run('lock', LOCK, name, [lockId, wholeMilliseconds(ttl)]);
-    if (Number(reply) !== 1) return undefined;
-    return async () => void (await this.#redis.run('unlock', UNLOCK, name, [lockId]));
+  async withdraw(key: string, value: string | undefined, ttl: number): Promise<void> {
+    const life = wholeMilliseconds(ttl);
+    const row = value === undefined ? [] : [rowOf(value, life), life];
+    await this.#run('withdraw', WITHDRAW, key, [randomUUID(), ...row]);
   }
 
   async publish(message: string): Promise<void> {
@@ -166,20 +151,17 @@ export class RedisCache implements SharedCache {
     return `${this.#redis.prefix}invalidate`;
   }
 
-  /** The key of a row in Redis. Rows and locks have different prefixes, so that no key makes one look like the other. */
-  #row(key: string): string {
-    return `${this.#redis.prefix}row:${key}`;
+  #run(
+    method: string,
+    script: string,
+    key: string,
+    args: readonly (string | number)[] = [],
+  ): Promise<unknown> {
+    // A cluster keeps what is in braces in one slot.
+    const row = `${this.#redis.prefix}{${key}}`;
+    return this.#redis.run(method, script, [row, `${row}:lease`], args);
   }
 }
 
-/** What {@link READ} replies with. A client can be set to reply with numbers as text. */
-function rowOf(reply: unknown): SharedRow {
-  const [row, [seconds, micros]] = reply as [unknown, [unknown, unknown]];
-  const now = Number(seconds) * 1e6 + Number(micros);
-  const text = String(row);
-  const digits = /^\d{1,16}(?=:)/.exec(text)?.[0];
-  const order = Number(digits);
-  if (digits === undefined || !Number.isSafeInteger(order))
-    return { value: undefined, order: 0, now };
-  return { value: text.slice(digits.length + 1), order, now };
-}
+/** @param life - milliseconds from the request until it expires. */
+const rowOf = (value: string, life: number): string => `${life}:${value}`;

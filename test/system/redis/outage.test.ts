@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GuardedSharedCache } from '../../../src/cache/shared-cache.js';
 import { guardHolderStore } from '../../../src/stores/holder-store.js';
 import { GuardedTokenStore } from '../../../src/stores/token-store.js';
 import { everythingOf, rejection } from '../../support/errors.js';
@@ -26,13 +25,12 @@ function callsOn({ store, cache, holders }: ReturnType<typeof storesOf>) {
     writes: [
       () => store.set(KEY, token),
       () => store.claim(odd, HOUR),
-      () => cache.write(KEY, BIG, HOUR, 2),
-      () => cache.lock(odd, HOUR),
+      () => cache.write(KEY, BIG, 0, HOUR, ''),
+      () => cache.withdraw(odd, undefined, HOUR),
       () => holders.take(odd, SECRET, 1),
     ],
     others: [
       () => store.delete(odd),
-      () => cache.delete(odd),
       () => cache.publish(KEY),
       () => cache.read(KEY),
       () => holders.holders(KEY),
@@ -64,7 +62,7 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
     clients.each(async (opened, kind) => {
       const { store, cache } = storesOf(opened);
       await vi.waitFor(async () => {
-        await cache.write(kind, 'after', HOUR, 3);
+        await cache.write(kind, 'after', 0, HOUR, (await cache.read(kind)).lease);
         expect((await cache.read(kind)).value).toBe('after');
         expect(await store.claim(randomUUID(), HOUR)).toBe(true);
       }, SOON);
@@ -77,11 +75,9 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
       try {
         await clients.each(async (opened) => {
           const stores = storesOf(opened);
-          const cache = new GuardedSharedCache(stores.cache, 50);
           // The second time the client knows already that something is wrong.
           for (const _round of [1, 2]) {
             const calls = guardedCallsOn(stores).map((call) => rejection(call()));
-            expect(await cache.read(KEY)).toBeUndefined();
             for (const error of await Promise.all(calls)) {
               expect(error.code).toBe('store_unavailable');
               expect(error.message).toMatch(/did not answer within 2000 ms|failed/);
@@ -99,7 +95,7 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
   it('full: writes fail without a secret and say why, and all is well afterwards', async () => {
     await clients.each(async (opened) => {
       const { store, cache } = storesOf(opened);
-      await cache.write(KEY, 'before', HOUR, 1);
+      await cache.write(KEY, 'before', 0, HOUR, '');
       await store.set(KEY, token);
     });
     await clients.onServers(TROUBLES.full.begin);

@@ -33,9 +33,8 @@ const USES: Record<string, (opened: Opened) => (() => Promise<unknown>)[]> = {
     const key = randomUUID();
     return [
       () => cache.read(key),
-      () => cache.write(key, 'value', HOUR, 1),
-      async () => (await cache.lock(key, HOUR))?.(),
-      () => cache.delete(key),
+      () => cache.write(key, 'value', 0, HOUR, ''),
+      () => cache.withdraw(key, 'value', HOUR),
       () => cache.publish('message'),
       async () => {
         const reported: boolean[] = [];

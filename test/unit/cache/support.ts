@@ -1,4 +1,4 @@
-import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache, SharedRow } from 'marketgate';
+import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache } from 'marketgate';
 import { beforeEach, expect, vi } from 'vitest';
 import { KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
@@ -42,18 +42,15 @@ export function moveTimeByHand(): void {
   });
 }
 
+export type Fault = 'cut' | 'frozen' | 'full' | 'without publish' | 'without messages';
 /** What each fault refuses. `cut` and `frozen` refuse everything, and messages do not arrive. */
-const REFUSED = {
-  cut: undefined,
-  frozen: undefined,
-  'read-only': ['write', 'delete', 'lock'],
-  full: ['write', 'lock'],
+const REFUSED: Record<Fault, readonly (keyof SharedCache)[]> = {
+  cut: ['read', 'write', 'withdraw', 'publish', 'subscribe'],
+  frozen: [],
+  full: ['write', 'withdraw'],
   'without publish': ['publish'],
   'without messages': ['subscribe'],
 };
-export type Fault = keyof typeof REFUSED;
-export const FAULTS = Object.keys(REFUSED) as Fault[];
-export const isLinkFault = (what: string): what is Fault => what in REFUSED;
 
 /** The way of one process to the shared cache, which can be broken. */
 export class Link implements SharedCache {
@@ -70,14 +67,14 @@ export class Link implements SharedCache {
   break(fault: Fault): void {
     this.mend();
     this.fault = fault;
-    if (fault === 'cut' || fault === 'without messages') this.#onListening(false);
+    if (REFUSED[fault].includes('subscribe')) this.#onListening(false);
   }
 
   mend(): void {
-    const fault = this.fault;
+    const { fault } = this;
     this.fault = undefined;
     for (const arrive of this.#late.splice(0)) arrive();
-    if (fault === 'cut' || fault === 'without messages') this.#onListening(true);
+    if (fault && REFUSED[fault].includes('subscribe')) this.#onListening(true);
   }
 
   reconnect(): void {
@@ -85,7 +82,7 @@ export class Link implements SharedCache {
     this.mend();
   }
 
-  read(key: string): Promise<SharedRow> {
+  read(key: string): ReturnType<SharedCache['read']> {
     return this.#call('read', () => this.shared.read(key));
   }
 
@@ -93,15 +90,8 @@ export class Link implements SharedCache {
     return this.#call('write', () => this.shared.write(...given));
   }
 
-  delete(key: string): Promise<void> {
-    return this.#call('delete', () => this.shared.delete(key));
-  }
-
-  lock(...given: Parameters<SharedCache['lock']>): ReturnType<SharedCache['lock']> {
-    return this.#call('lock', async () => {
-      const release = await this.shared.lock(...given);
-      return release && (() => this.#call('lock', release));
-    });
+  withdraw(...given: Parameters<SharedCache['withdraw']>): Promise<void> {
+    return this.#call('withdraw', () => this.shared.withdraw(...given));
   }
 
   publish(message: string): Promise<void> {
@@ -113,15 +103,14 @@ export class Link implements SharedCache {
       this.#onListening = onListening;
       return this.shared.subscribe((message) => {
         if (this.fault === 'frozen') this.#late.push(() => onMessage(message));
-        else if (this.fault !== 'cut' && this.fault !== 'without messages') onMessage(message);
+        else if (!this.fault || !REFUSED[this.fault].includes('subscribe')) onMessage(message);
       }, onListening);
     });
   }
 
   async #call<T>(method: keyof SharedCache, run: () => Promise<T>): Promise<T> {
     if (this.fault === 'frozen') return new Promise(() => {});
-    const refused = this.fault && (REFUSED[this.fault] ?? [method]);
-    if (refused?.includes(method)) throw new Error(`${method} is refused`);
+    if (this.fault && REFUSED[this.fault].includes(method)) throw new Error(`${method} is refused`);
     return run();
   }
 }
@@ -131,10 +120,9 @@ export type Process = KeyApi & { readonly link: Link };
 /** A service, and a shared cache for the processes that join. */
 export function fleet() {
   const service = new KeyApiService();
-  const server = { skew: 0 };
   /** Time passes with the timers, and by `service.later`. */
   const clock = () => service.now + performance.now();
-  const shared = new MemorySharedCache(() => Math.floor(clock()) + server.skew);
+  const shared = new MemorySharedCache(clock);
   const processes: Process[] = [];
 
   const join = (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}): Process => {
@@ -167,8 +155,6 @@ export function fleet() {
     service,
     shared,
     clock,
-    /** By how much the clock of the shared cache differs from the right time. */
-    server,
     join,
     /** Another process, which has asked for the purchase. */
     joinAndAsk,
@@ -189,14 +175,6 @@ export function fleet() {
     async expectRefused(...by: KeyApi[]): Promise<void> {
       service.says = 'negative';
       for (const each of by) expect(await during(each.validatePurchase(CODE))).toBeNull();
-    },
-    /** The service cannot be asked, and the processes have no positive answer. */
-    async expectNone(...by: KeyApi[]): Promise<void> {
-      service.says = 'outage';
-      for (const each of by) {
-        const found = during(each.validatePurchase(CODE));
-        expect(await found.catch((error) => error.code)).toBeOneOf([null, 'service_unavailable']);
-      }
     },
     /** The processes have the positive answer. */
     async expectSold(...by: KeyApi[]): Promise<void> {

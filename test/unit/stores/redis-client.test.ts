@@ -111,10 +111,9 @@ describe('a call to Redis', () => {
 
   it.each<[string, (client: FakeNodeRedis) => Promise<unknown>]>([
     ['RedisCache.read', (client) => cacheOf(client).read('a')],
-    ['RedisCache.write', (client) => cacheOf(client).write('a', 'x', 5, 1)],
-    ['RedisCache.delete', (client) => cacheOf(client).delete('a')],
+    ['RedisCache.write', (client) => cacheOf(client).write('a', 'x', 0, 5, '')],
+    ['RedisCache.withdraw', (client) => cacheOf(client).withdraw('a', 'x', 5)],
     ['RedisCache.publish', (client) => cacheOf(client).publish('a')],
-    ['RedisCache.lock', (client) => cacheOf(client).lock('a', 5)],
     ['RedisTokenStore.get', (client) => storeOf(client).get('a')],
     ['RedisTokenStore.set', (client) => storeOf(client).set('a', tokenOf())],
     ['RedisTokenStore.delete', (client) => storeOf(client).delete('a')],

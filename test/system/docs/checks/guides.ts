@@ -487,9 +487,6 @@ export const GUIDE_CHECKS: Checks = {
       ).toBe(200);
     },
   },
-  'examples/guides/rotating-keys.md: shared.js': prints('true\n', {
-    env: { CACHE_SECRET: 'not-so-secret-but-of-32-characters' },
-  }),
   'examples/guides/rotating-keys.md: lists.js': prints('marketplace\n', {
     env: {
       TOKEN_KEY_NEW: Buffer.alloc(32, 8).toString('base64'),

@@ -1,2 +1,0 @@
-console.log((await keyApi.listItems()).length > 0);
-await keyApi.close();
