@@ -59,6 +59,8 @@ export interface RequestOptions {
   readonly client: AppId;
   /** Whether it renews an answer that is served meanwhile. */
   readonly isRefresh: boolean;
+  /** Whether a positive answer is cached here, which a negative one erases. */
+  readonly hadPositive: boolean;
   /** Milliseconds of the call that have elapsed. */
   readonly elapsed: number;
 }
@@ -331,7 +333,9 @@ export class Cache<T extends object> {
       // Nobody is counted for what the lookup asks again by itself.
       const counted = round === 0 ? client : undefined;
       const { signal } = lookup.inFlight;
-      const value = await request(spelling, { signal, client: counted, isRefresh, elapsed });
+      const hadPositive = this.#positive.get(key) !== undefined;
+      const options = { signal, client: counted, isRefresh, hadPositive, elapsed };
+      const value = await request(spelling, options);
 
       if (value === null) {
         const no = { value, at: clock(), spelling };

@@ -98,7 +98,7 @@ const OPTIONS = {
 /** What {@link KeyApi} asks the service with: for a lookup of its cache, or for a call without a cache. */
 interface AskOptions
   extends HttpCallOptions,
-    Partial<Pick<RequestOptions, 'isRefresh'>>,
+    Partial<Pick<RequestOptions, 'hadPositive' | 'isRefresh'>>,
     Pick<VisitorCallOptions, 'client'> {}
 
 /** The cache of each endpoint, under the endpoint's `what`. */
@@ -322,7 +322,7 @@ export class KeyApi {
       const answer = await this.#http.within(nameOf(endpoint), options, async (deadline) => {
         const current = this.#apiKey();
         apiKey = typeof current === 'string' ? current : await deadline.race(current);
-        return this.#answer(endpoint, value, apiKey, { deadline, attempt });
+        return this.#answer(endpoint, value, apiKey, { deadline, attempt, ...options });
       });
       // An item that had to be asked for by itself stays counted.
       if (answer === null || what === 'item') attempt.end(true);
@@ -342,7 +342,7 @@ export class KeyApi {
     endpoint: Endpoint<T>,
     value: string,
     apiKey: string,
-    { deadline, attempt }: { deadline: Deadline; attempt: Attempt },
+    { deadline, attempt, hadPositive }: AskOptions & { deadline: Deadline; attempt: Attempt },
   ): Promise<T | null> {
     let isBlamed = false;
     const request = this.#request(endpoint, value, apiKey);
@@ -350,7 +350,8 @@ export class KeyApi {
       isBlamed = blamesKey(response);
       return request.parse(response);
     };
-    const confirm = () => deadline.race(this.#keyCheck.confirm(apiKey, isBlamed));
+    const confirm = () =>
+      deadline.race(this.#keyCheck.confirm(apiKey, isBlamed || hadPositive === true));
     let answer: T | null;
     try {
       answer = await this.#http.send({ ...request, parse }, deadline, attempt);

@@ -15,7 +15,6 @@ import {
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { CODE, KEY } from '../../support/wire.js';
 
-const SECRET = 'x'.repeat(32);
 const good = { baseUrl: 'https://market.example', apiKey: KEY };
 const cacheOf = (cache: object): object => ({ cache });
 
@@ -38,16 +37,11 @@ describe('options of KeyApi', () => {
     ),
     [/"cache.max".*from 1 to.*cache: false/, cacheOf({ max: 0 })],
     [/"cache.maxInvalid".*from 1 to/, cacheOf({ maxInvalid: 2 ** 24 + 1 })],
-    ['"cache.secret"', cacheOf({ secret: 'x'.repeat(31), scope: 'shop' })],
-    ['"cache.scope"', cacheOf({ secret: SECRET })],
-    ['"cache.scope"', cacheOf({ secret: SECRET, scope: '' })],
     [/"cache\.shared".*RedisCache/s, cacheOf({ shared: 'redis' })],
-    ...['read', 'write', 'delete', 'lock', 'publish', 'subscribe'].map(
-      (method): [RegExp, object] => [
-        new RegExp(`"cache\\.shared".*"${method}"`, 's'),
-        cacheOf({ shared: Object.assign(new MemorySharedCache(), { [method]: true }) }),
-      ],
-    ),
+    ...['read', 'write', 'withdraw', 'publish', 'subscribe'].map((method): [RegExp, object] => [
+      new RegExp(`"cache\\.shared".*"${method}"`, 's'),
+      cacheOf({ shared: Object.assign(new MemorySharedCache(), { [method]: true }) }),
+    ]),
   ])('a wrong one is a TypeError that says %s: %j', (says, options) => {
     const make = (): KeyApi => new KeyApi({ ...good, ...options } as KeyApiOptions);
     expect(make).toThrow(TypeError);
@@ -61,8 +55,8 @@ describe('options of KeyApi', () => {
 
   it.each([
     { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, invalidTtl: 0 },
-    { ttl: undefined, shared: undefined, secret: undefined },
-    { shared: new MemorySharedCache(), secret: SECRET, scope: 'a' },
+    { ttl: undefined, shared: undefined },
+    { shared: new MemorySharedCache() },
   ])('the cache can have %j', (cache) => {
     expect(() => new KeyApi({ ...good, cache })).not.toThrow();
   });

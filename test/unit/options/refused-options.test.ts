@@ -58,7 +58,7 @@ const RIGHT: Record<string, object> = {
   MarketplaceStrategy: { loginApi },
   RedisHolderStore: { client },
 };
-const PARTS: Record<string, object> = { holder: { store, id }, cache: { scope: 'shop' } };
+const PARTS: Record<string, object> = { holder: { store, id } };
 
 /** Makes something with one option, which can be a part of another one, as in "holder.id". */
 function make(owner: string, path: string, value: unknown) {
@@ -167,7 +167,6 @@ it.each<[owner: string, option: string, says: string, ...wrong: unknown[]]>([
 
 const LONG = 'a-secret-of-32-characters-0123456';
 it.each<[owner: string, option: string, wrap?: (secret: unknown) => unknown]>([
-  ['KeyApi', 'cache.secret'],
   ['RedisHolderStore', 'secret'],
   [MS, 'loginAttempts.cookieSecret'],
   [MS, 'loginAttempts.cookieSecret', (secret) => [LONG, secret]],
