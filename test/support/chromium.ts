@@ -5,12 +5,7 @@ import {
   chromium,
 } from 'playwright-core';
 import { onTestFinished } from 'vitest';
-import { isProgram, onPath } from './programs.js';
-
-const NAMES = [
-  ...['chromium-headless-shell', 'chromium', 'chromium-browser'],
-  ...['google-chrome', 'google-chrome-stable', 'chrome'],
-];
+import { CHROMIUM } from './programs.js';
 
 const ARGS = [
   // Containers give little shared memory and no namespaces; and no test may leave this machine.
@@ -29,32 +24,15 @@ const ARGS = [
   '--host-resolver-rules=MAP evil.example 127.0.0.1',
 ];
 
-function findChromium(): string | undefined {
-  const { CHROMIUM_PATH } = process.env;
-  // Who names one wants that one: falling back to another in silence would hide a typing error.
-  if (CHROMIUM_PATH) return isProgram(CHROMIUM_PATH) ? CHROMIUM_PATH : undefined;
-  return NAMES.flatMap(onPath).find(isProgram);
-}
-
-/** Where Chromium is on this machine; `undefined` when there is none. */
-const CHROMIUM_PATH: string | undefined = findChromium();
-
-/** For `describe.skipIf`. Says once per test file how to get a browser, so that a skip is not silent. */
-export function chromiumIsMissing(): boolean {
-  if (CHROMIUM_PATH !== undefined) return false;
-  const wrong = process.env.CHROMIUM_PATH;
-  console.warn(
-    `Browser tests are skipped: ${wrong ? `CHROMIUM_PATH (${wrong}) is no program` : 'no Chromium was found'}. Get one with "apt-get install -y --no-install-recommends chromium-headless-shell", or set CHROMIUM_PATH.`,
-  );
-  return true;
-}
+/** For `describe.skipIf`. The end of the run says how to get a browser. */
+export const chromiumIsMissing = (): boolean => CHROMIUM === undefined;
 
 let shared: Promise<Browser> | undefined;
 
 async function launch(): Promise<Browser> {
-  if (CHROMIUM_PATH === undefined) throw new Error('There is no Chromium on this machine.');
+  if (CHROMIUM === undefined) throw new Error('There is no Chromium on this machine.');
   const browser = await chromium.launch({
-    executablePath: CHROMIUM_PATH,
+    executablePath: CHROMIUM,
     args: ARGS,
     handleSIGINT: false,
     handleSIGTERM: false,

@@ -6,25 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
-import { isProgram, onPath } from './programs.js';
+import { REDIS_SERVER } from './programs.js';
 
-/** A name or a path: `valkey-server` is another one. */
-const WANTED = process.env.REDIS_SERVER || 'redis-server';
-
-/** Where a server is on this machine; `undefined` when there is none. */
-export const findServer = (name: string): string | undefined =>
-  [name, ...onPath(name)].find(isProgram);
-
-export const REDIS_SERVER = findServer(WANTED);
-
-/** For `describe.skipIf`. Says how to get a server, so that a skip is not silent. */
-export function redisIsMissing(): boolean {
-  if (REDIS_SERVER !== undefined) return false;
-  console.warn(
-    `Redis tests are skipped: no ${WANTED} on PATH. Get one with "apt-get install redis-server", or name another with REDIS_SERVER.`,
-  );
-  return true;
-}
+/** For `describe.skipIf`. The end of the run says how to get a server. */
+export const redisIsMissing = (): boolean => REDIS_SERVER === undefined;
 
 /**
  * Where no control of the process is needed: the Redis of REDIS_URL, or else the shared one, with whatever is in it,
@@ -104,7 +89,7 @@ export class RedisServer {
     readonly port: number,
     readonly busPort: number | undefined,
     readonly fsync?: string,
-    readonly program = REDIS_SERVER ?? WANTED,
+    readonly program = REDIS_SERVER ?? 'redis-server',
     readonly args: readonly string[] = [],
   ) {}
 

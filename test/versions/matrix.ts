@@ -4,7 +4,8 @@ import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findServer, startRedis } from '../support/redis-server.js';
+import { findProgram } from '../support/programs.js';
+import { startRedis } from '../support/redis-server.js';
 import { blocksOf } from '../system/docs/support/blocks.js';
 import {
   BUNDLES,
@@ -158,7 +159,7 @@ async function setupsTable(
   versions: readonly string[] = NODES,
   server = REDIS_SERVER,
 ): Promise<Table> {
-  const program = findServer(server);
+  const program = findProgram(server);
   if (program === undefined) {
     return {
       title: `${title}: not run, there is no ${server} here`,

@@ -25,33 +25,30 @@ async function run(test: string, env: NodeJS.ProcessEnv = {}) {
 }
 
 const GREEN = "test('one', () => {}); test('later', { skip: true }, () => {});";
+const RED =
+  "test('no', () => { throw new Error('no'); }); Promise.reject(new Error('nobody waits'));";
 
 describe('a run of the tests', () => {
   it.each([
-    ['all green, with a skipped test on a developer machine', 0, '1 passed, 0 failed', GREEN],
-    ['a test fails', 1, '0 passed, 1 failed', "test('no', () => { throw new Error('no'); });"],
-    ['a hook fails', 1, '1 passed, 1 failed', `${GREEN} afterAll(() => { throw new Error(); });`],
-    [
-      'nobody waits for a rejection',
-      1,
-      '1 passed, 1 failed',
-      `${GREEN} Promise.reject(new Error());`,
-    ],
-    ['a file does not compile', 1, '0 passed, 1 failed', 'const = ;'],
-    ['a file has no test', 1, '0 passed, 1 failed', ''],
+    ['is green with a skipped test on a developer machine', 0, '1 passed, 0 failed', GREEN],
+    ['counts failed tests and what nobody waits for', 1, '1 passed, 2 failed', GREEN + RED],
+    ['fails if a file does not compile', 1, '0 passed, 1 failed', 'const = ;'],
   ])('%s: it ends with %d and "%s"', async (_what, code, last, test) => {
     expect(await run(test)).toMatchObject({ code, last });
   });
 
-  it('fails for each skipped test in CI, and names it', async () => {
-    const { code, last, stderr } = await run(GREEN, { CI: '1' });
-    expect([code, last]).toEqual([1, '1 passed, 1 failed']);
+  it('fails for each skipped test in CI, names it, and writes its counts to MARKETGATE_COUNT_FILE', async () => {
+    const file = newPath('counts.json');
+    const env = { CI: '1', MARKETGATE_COUNT_FILE: file };
+    const { code, stderr } = await run(GREEN, env);
+    expect(code).toBe(1);
     expect(stderr).toContain('a.test.js > later');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ passed: 1, failed: 1, skipped: 1 });
   });
 
-  it('writes its counts to MARKETGATE_COUNT_FILE', async () => {
-    const file = newPath('counts.json');
-    await run(GREEN, { MARKETGATE_COUNT_FILE: file });
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ passed: 1, failed: 0, skipped: 1 });
+  it('says what is missing where tests were skipped, and how to get it', async () => {
+    const { stderr } = await run(GREEN, { REDIS_SERVER: 'not-here', CHROMIUM_PATH: '/not/here' });
+    expect(stderr).toContain('Tests were skipped without redis-server: "apt-get install redis');
+    expect(stderr).toContain('Tests were skipped without Chromium: "apt-get install');
   });
 });
