@@ -20,10 +20,6 @@ class Connection {
     this.#socket.on('end', () => onFailure(new Error('the connection was closed')));
   }
 
-  get isOpen() {
-    return this.#socket.readyState === 'open';
-  }
-
   send(bytes) {
     this.#socket.write(bytes);
   }
@@ -60,8 +56,6 @@ const requestsOf = (url, headers) => {
   });
   return { hostname, port, requests };
 };
-
-let crowd = [];
 
 export default async () => ({
   /**
@@ -130,37 +124,5 @@ export default async () => ({
       };
       const timer = setInterval(sendDue, 1);
     });
-  },
-
-  /** Connects so many visitors, who wait for {@link rush}. */
-  async gather({ url, amount }) {
-    const { hostname, port } = requestsOf(url, []);
-    for (let i = 0; i < amount; i++) {
-      const visitor = {};
-      const onAnswer = () => visitor.resolve();
-      visitor.connection = new Connection(hostname, port, onAnswer, (error) =>
-        visitor.reject(error),
-      );
-      crowd.push(visitor);
-      // A few at a time: a server has a queue of 511 that it has not accepted yet.
-      if (i % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    while (!crowd.every(({ connection }) => connection.isOpen)) await new Promise(setImmediate);
-  },
-
-  /** All who were gathered send a request at the same moment. Resolves when all are answered. */
-  async rush({ url, headers }) {
-    const { requests } = requestsOf(url, headers);
-    await Promise.all(
-      crowd.map((visitor, i) => {
-        const answered = new Promise((resolve, reject) =>
-          Object.assign(visitor, { resolve, reject }),
-        );
-        visitor.connection.send(requests[i % requests.length]);
-        return answered;
-      }),
-    );
-    for (const { connection } of crowd) connection.close();
-    crowd = [];
   },
 });

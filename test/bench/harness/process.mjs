@@ -49,3 +49,23 @@ export async function startProcess(subject, options = {}) {
     },
   };
 }
+
+/** Runs something with a fresh process for one subject, which then ends. */
+export async function withProcess(subject, options, run) {
+  const child = await startProcess(subject, options);
+  try {
+    return await run(child);
+  } finally {
+    await child.stop();
+  }
+}
+
+/** Starts processes for several subjects; for the `open` of a row. */
+export async function startAll(subjects) {
+  const entries = Object.entries(subjects).map(async ([name, subject]) => [
+    name,
+    await startProcess(subject),
+  ]);
+  const all = Object.fromEntries(await Promise.all(entries));
+  return { ...all, close: () => Promise.all(Object.values(all).map((each) => each.stop())) };
+}

@@ -1,54 +1,68 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { ROUNDS } from './rounds.mjs';
+import { ROWS } from '../rows/index.mjs';
+import { median, quantile, short } from './numbers.mjs';
 
 const FILE = new URL('../RESULTS.md', import.meta.url);
 const HEAD = `# What the benches measured
 
-Written by \`npm run bench\`; \`npm run bench NAME\` replaces one row. "×" is the ratio to the row's limit in the same round, of
-${ROUNDS} unless the row says otherwise, each in fresh processes; medians, and in brackets the middle half. "CPU" includes system time
-and all threads. A run fails when two variants give different answers. Absolute numbers are those of one small machine.
+Written by \`npm run bench\`; \`npm run bench NAME\` replaces one section. Both sides do the same work in fresh processes, warmed
+up alike, in turn; the run fails if they answer differently. "×" is the ratio within a round: the median of 7 rounds or more, and
+in brackets the middle half. "CPU" includes system time and all threads. Absolute numbers are those of one small machine.
+`;
 
-| work | beside what | measured | goal | |
-| --- | --- | ---: | ---: | --- |`;
-
-const glanceOf = ({ title }, { what, measured, goal, isReached }) =>
-  `| ${title} | ${what} | ${measured} | ≤ ${goal} | ${isReached ? 'reached' : '**not reached**'} |`;
-
-/** Puts a row in the place of the one of the same name, or in its place in the order. */
-export function writeRow(row, parts, goals, order) {
-  const { glances, sections } = readRows();
-  glances.set(
-    row.name,
-    goals.map((goal) => glanceOf(row, goal)),
+/** The text of a row: what is compared, and a line for each case and metric. */
+export function sectionOf(row, samples) {
+  const lines = [...samples].flatMap(([name, rounds]) =>
+    row.metrics.map((metric) => lineOf(name, metric, rounds)),
   );
-  sections.set(row.name, [`## ${row.title} (${row.name})`, ...parts].join('\n\n'));
-  const names = order.filter((name) => sections.has(name));
-  const lines = names.flatMap((name) => glances.get(name) ?? []);
-  const texts = names.map((name) => `${sections.get(name)}\n`);
-  writeFileSync(FILE, `${[HEAD, ...lines].join('\n')}\n\n${texts.join('\n')}`);
+  return [
+    `${row.about} ${circumstances()}`,
+    '',
+    '| | by hand | marketgate | × | goal |',
+    '| --- | ---: | ---: | ---: | --- |',
+    ...lines,
+  ].join('\n');
 }
 
-/** Where and when a row was measured: without it a number is none. */
-export function circumstances() {
+/** One line of the table. A metric without a goal (`most`) is only shown. */
+function lineOf(name, { key, title, most }, rounds) {
+  const [byHand, marketgate] = ['byHand', 'marketgate'].map((side) =>
+    rounds.map((sample) => sample[side][key]),
+  );
+  const ratios = marketgate.map((value, round) => value / byHand[round]);
+  const ratio = median(ratios);
+  const [low, high] = [0.25, 0.75].map((share) => quantile(ratios, share).toFixed(2));
+  const reached = ratio <= most ? 'reached' : '**not reached**';
+  const cells = [
+    [name, title].filter(Boolean).join(': '),
+    short(median(byHand)),
+    short(median(marketgate)),
+    `${ratio.toFixed(2)} (${low}–${high})`,
+    most === undefined ? '' : `≤ ${most}: ${reached}`,
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** Puts a section in the place of the one with that heading; those that no row has any more go. */
+export function writeSection(heading, text) {
+  const sections = new Map(
+    readFileSync(FILE, 'utf8')
+      .split(/^## /m)
+      .slice(1)
+      .map((section) => [section.split('\n')[0], section.trim()]),
+  );
+  sections.set(heading, `${heading}\n\n${text}`);
+  const nameOf = (each) => /\(([\w-]+)\)$/.exec(each)?.[1];
+  const kept = ROWS.flatMap((row) =>
+    [...sections].filter(([each]) => nameOf(each) === row).map(([, section]) => `## ${section}\n`),
+  );
+  writeFileSync(FILE, [HEAD, ...kept].join('\n'));
+}
+
+/** Where and when a row was measured. */
+function circumstances() {
   const [cpu] = cpus();
   const day = new Date().toISOString().slice(0, 10);
   return `_${day}, Node ${process.versions.node}, ${cpus().length} × ${cpu?.model.trim()}._`;
-}
-
-/** What the file says of each row: its lines in the table at the top, and its section. */
-function readRows() {
-  const text = existsSync(FILE) ? readFileSync(FILE, 'utf8') : '';
-  const [head, ...texts] = text.split(/^(?=## )/m);
-  const glances = new Map();
-  const sections = new Map();
-  for (const section of texts) {
-    const [, title, name] = /^## (.+) \(([\w-]+)\)$/m.exec(section);
-    sections.set(name, section.trim());
-    glances.set(
-      name,
-      head.split('\n').filter((line) => line.startsWith(`| ${title} |`)),
-    );
-  }
-  return { glances, sections };
 }

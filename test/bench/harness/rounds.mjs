@@ -1,36 +1,42 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** Rounds of every row: in each, every variant is measured once, in a fresh process. */
-export const ROUNDS = 7;
-
-/** Whether rows that can take as long as one likes take as long as they should. */
-export const IS_LONG = process.argv.includes('--long');
-
 /**
- * Measures all variants of a row, interleaved: what else the machine does meanwhile meets all alike.
- * Every other round goes backwards, so that nobody is always first.
+ * Measures a row: in each round each of its cases once, by hand and with marketgate, each in a fresh process. Every other
+ * round goes backwards, so that neither side is always first.
  *
- * A sample is an object of numbers, one per metric, and an `answer`, which must be the same for all
- * variants that are in one group.
+ * A sample has a number for each metric of the row, and an `answer`, which must be the same on both sides.
  *
- * @returns {Promise<Map<string, object[]>>} the samples of each variant, in the order of the rounds.
+ * @returns {Promise<Map<string, { byHand: object, marketgate: object }[]>>} the samples of each case.
  */
-export async function measureRounds(row, context, rounds = ROUNDS) {
-  const names = Object.keys(row.variants);
-  const samples = new Map(names.map((name) => [name, []]));
-  const answers = new Map();
-  for (let round = 0; round < rounds; round++) {
-    for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const { answer, ...numbers } = await row.measure(row.variants[name], context);
-      const group = row.groupOf?.(name) ?? '';
-      if (!answers.has(group)) answers.set(group, answer);
-      if (!isDeepStrictEqual(answers.get(group), answer)) {
-        throw new Error(`${row.name}: "${name}" answered otherwise: ${JSON.stringify(answer)}`);
+export async function measureRow(row, rounds) {
+  const cases = Object.entries(row.cases ?? { '': {} });
+  const samples = new Map(cases.map(([name]) => [name, []]));
+  const context = await row.open?.();
+  try {
+    for (let round = 0; round < rounds; round++) {
+      const isBackwards = round % 2 === 1;
+      for (const [name, options] of isBackwards ? cases.toReversed() : cases) {
+        const sample = await measureSides(row, options, context, isBackwards);
+        const [byHand, marketgate] = [sample.byHand.answer, sample.marketgate.answer];
+        if (!isDeepStrictEqual(byHand, marketgate)) {
+          const answers = JSON.stringify({ byHand, marketgate });
+          throw new Error(`${row.title}: the sides answer differently: ${answers}`);
+        }
+        samples.get(name).push(sample);
       }
-      samples.get(name).push(numbers);
     }
-    process.stdout.write('.');
+    return samples;
+  } finally {
+    await context?.close();
   }
-  process.stdout.write('\n');
-  return samples;
+}
+
+/** Both sides: at once by a row that has `measureBoth`, else one after the other. */
+async function measureSides(row, options, context, isBackwards) {
+  if (row.measureBoth) return row.measureBoth(options, context);
+  const sample = {};
+  for (const side of isBackwards ? ['marketgate', 'byHand'] : ['byHand', 'marketgate']) {
+    sample[side] = await row.measure({ ...options, side }, context);
+  }
+  return sample;
 }

@@ -8,7 +8,7 @@ import { listenOn } from './listen-on.mjs';
 
 const userOf = ({ id, displayName }) => ({ id, displayName });
 
-const STRATEGIES = {
+const SIDES = {
   marketgate(service) {
     const loginApi = new LoginApi({
       authUrl: service,
@@ -22,7 +22,7 @@ const STRATEGIES = {
     );
   },
   /** With its own `oauth`, the state in the session, and the profile asked for with the same client. */
-  'passport-oauth2'(service) {
+  byHand(service) {
     class Strategy extends OAuth2Strategy {
       userProfile(token, done) {
         this._oauth2.get(`${service}/api/get_user_info`, token, (error, body) => {
@@ -44,9 +44,9 @@ const STRATEGIES = {
   },
 };
 
-/** @param {{ strategy: keyof STRATEGIES, service: string }} options */
-export default async function makeServer({ strategy, service }) {
-  passport.use('login', STRATEGIES[strategy](service));
+/** @param {{ side: keyof SIDES, service: string }} options */
+export default async function makeServer({ side, service }) {
+  passport.use('login', SIDES[side](service));
   passport.serializeUser((user, done) => done(null, user));
   passport.deserializeUser((user, done) => done(null, user));
   const app = express();

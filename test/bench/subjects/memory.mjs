@@ -1,21 +1,15 @@
 // A subject: what a process holds for many purchases that are kept.
-
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { Keyv } from 'keyv';
 import { LRUCache } from 'lru-cache';
 import { KeyApi } from 'marketgate';
 import { codeOf, purchase } from '../fixtures/catalogue.mjs';
 
 const ITEMS = 100;
 
-const HOLDERS = {
-  parsed() {
+const SIDES = {
+  byHand() {
     const cache = new LRUCache({ max: 1_000_000, ttl: 3_600_000 });
-    return (code, text) => cache.set(code, JSON.parse(text));
-  },
-  keyv() {
-    const cache = new Keyv({ ttl: 3_600_000 });
     return (code, text) => cache.set(code, JSON.parse(text));
   },
   marketgate: async () => {
@@ -44,9 +38,9 @@ const heap = async () => {
   return heapUsed + external;
 };
 
-/** @param {{ holder: keyof HOLDERS, purchases: number }} options */
-export default async function makeHolder({ holder, purchases }) {
-  const hold = await HOLDERS[holder]();
+/** @param {{ side: keyof SIDES, purchases: number }} options */
+export default async function makeHolder({ side, purchases }) {
+  const hold = await SIDES[side]();
   const fill = async (from, count) => {
     for (let i = from; i < from + count; i++) {
       // A shop has few items, and many customers of each.

@@ -2,7 +2,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { createClient } from '@redis/client';
 import { Redis } from 'ioredis';
-import { Keyv } from 'keyv';
 import { KeyApi } from 'marketgate';
 import { RedisCache } from 'marketgate/redis';
 import { codeOf, purchase } from '../fixtures/catalogue.mjs';
@@ -24,9 +23,9 @@ const CLIENTS = {
 };
 
 /** Each fills Redis and makes a function that finds a code there. */
-const READERS = {
+const SIDES = {
   /** The least that reads what nobody else can read or make up: node:crypto, and nothing around it. */
-  async sealed({ bare }) {
+  async byHand({ bare }) {
     const [nameKey, valueKey] = [randomBytes(32), randomBytes(32)];
     const nameOf = (code) => createHmac('sha256', nameKey).update(code).digest('base64url');
     for (let i = 0; i < CODES; i++) {
@@ -46,19 +45,6 @@ const READERS = {
       return JSON.parse(text.toString('utf8'));
     };
   },
-  async keyv({ bare }) {
-    const store = {
-      opts: {},
-      on: () => {},
-      get: (key) => bare.get(key),
-      set: (key, value) => bare.set(key, value),
-      delete: async (key) => (await bare.del(key)) === 1,
-      clear: async () => {},
-    };
-    const keyv = new Keyv({ store, ttl: 3_600_000 });
-    for (let i = 0; i < CODES; i++) await keyv.set(codeOf(i), purchase(1));
-    return (code) => keyv.get(code);
-  },
   async marketgate({ client, subscriber }, service) {
     const shared = new RedisCache({ client, subscriber });
     // Room for one purchase: the next one is always found in Redis and not here.
@@ -75,13 +61,13 @@ const READERS = {
   },
 };
 
-/** @param {{ reader: keyof READERS, library: keyof CLIENTS, redis: string, service: string }} options */
-export default async function makeReader({ reader, library, redis, service }) {
+/** @param {{ side: keyof SIDES, library: keyof CLIENTS, redis: string, service: string }} options */
+export default async function makeReader({ side, library, redis, service }) {
   const clients = await CLIENTS[library](redis);
-  const find = await READERS[reader](clients, service);
+  const find = await SIDES[side](clients, service);
   const once = async (number) => {
     const found = await find(codeOf(number % CODES));
-    if (found?.item.id !== 1042) throw new Error(`${reader}: not what was put there`);
+    if (found?.item.id !== 1042) throw new Error(`${side}: not what was put there`);
   };
   return {
     work: atATime(50, once),

@@ -53,13 +53,13 @@ export default async function makeServer({ service, status }) {
     return next(Object.assign(error, { status, ...(status !== 403 && { retryAfter: 60 }) }));
   };
   const { url } = await serve(requirePurchase(keyApi), status);
-  const { url: bareUrl } = await serve(refuseByHand, status);
+  const { url: byHandUrl } = await serve(refuseByHand, status);
   if (status === 429) {
     for (const code of WRONG.slice(0, 10)) {
       await fetch(url(), { headers: { 'x-purchase-code': code, connection: 'close' } });
     }
   }
-  return { url, bareUrl };
+  return { url, byHandUrl };
 }
 
 /** Answers a refusal with 200, which the load generator expects, and anything else with 500. */

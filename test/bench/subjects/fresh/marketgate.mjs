@@ -1,6 +1,6 @@
 import { KeyApi } from 'marketgate';
-import report from './report.cjs';
+import { loaded, report } from './report.mjs';
 
+loaded();
 const [, , baseUrl, code] = process.argv;
-const keyApi = new KeyApi({ baseUrl, apiKey: 'bench' });
-report(await keyApi.validatePurchase(code));
+report(await new KeyApi({ baseUrl, apiKey: 'bench' }).validatePurchase(code));

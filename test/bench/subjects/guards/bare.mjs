@@ -1,2 +1,0 @@
-/** No guard at all: the route alone. */
-export default async () => ({ itemOf: () => 1042 });
