@@ -1,5 +1,5 @@
 // The site of `npm run docs`: README, guides, error pages, and API pages from the types. Its menu has the themes of the
-// README's last section, and the titles of the pages.
+// page of all guides, and the titles of the pages.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,19 +7,18 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
 // A copy of the pages, with what the menu needs at their head.
 const COPY = join(ROOT, 'node_modules/.cache/marketgate-site');
+const GUIDES = 'examples/guides';
 const ERROR_PAGES = 'src/errors/pages';
 
 const read = (path) => readFileSync(join(ROOT, path), 'utf8');
 const titleOf = (text) => /^# (.+)$/m.exec(text)?.[1] ?? '';
 
-/** The pages by theme, in the order of the README: "- Shops: [redeem codes](examples/guides/redeem.md), …". */
+/** The pages by theme, in the order of the page of all guides: "- Shops: [Redeem codes](redeem.md), …". */
 function themes() {
-  const [, last = ''] = read('README.md').split('## Where the rest is\n');
-  const lists = last.split(/^- /m).slice(1);
+  const lists = read(`${GUIDES}/index.md`).split(/^- /m).slice(1);
   const found = lists.map((list) => {
     const [, theme] = /^(\w+): /.exec(list) ?? [];
-    const pages = [...list.matchAll(/\]\(([^)#]+\.md)\)/g)].map(([, page]) => page);
-    if (!theme) return ['Start', pages];
+    const pages = [...list.matchAll(/\]\(([^)#]+\.md)\)/g)].map(([, page]) => join(GUIDES, page));
     return [theme === 'Programs' ? theme : `Guides: ${theme}`, pages];
   });
   const errors = readdirSync(join(ROOT, ERROR_PAGES)).map((name) => `${ERROR_PAGES}/${name}`);
@@ -28,7 +27,7 @@ function themes() {
     ...found,
     ['Errors', errors.filter((page) => !isWarning(page))],
     ['Warnings', errors.filter(isWarning)],
-    ['Start', ['CONTRIBUTING.md']],
+    ['Start', [`${GUIDES}/index.md`, 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md']],
   ];
 }
 

@@ -16,7 +16,8 @@ export const SECRET_NAMES: readonly string[] = Object.freeze([
   'access_token',
   'purchase_code',
   'x-purchase-code',
-  // Logins, and attempts to log in.
+  // Logins, tokens of staff and of programs, and attempts to log in.
+  'authorization',
   'cookie',
   'cookies',
   'set-cookie',

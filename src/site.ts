@@ -49,7 +49,9 @@ export interface PageWords {
 
 /** The words of the pages: of an error by its code, of "Continue as NAME?", and of all pages. */
 export type SiteWords = { [Code in MarketgateErrorCode]?: ErrorWords | undefined } & {
+  /** Of the page "Continue as NAME?". */
   continue?: ContinueWords | undefined;
+  /** Of all pages. */
   page?: PageWords | undefined;
 };
 

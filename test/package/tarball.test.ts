@@ -87,7 +87,7 @@ it('the content of the packed files names no machine path, no private registry, 
 });
 
 it('the guide tells the size and the number of packages as they are', async () => {
-  const page = await readFile(join(REPOSITORY, 'examples/guides/why.md'), 'utf8');
+  const page = await readFile(join(REPOSITORY, 'examples/guides/migrating.md'), 'utf8');
   const told = /is (\d+) kB packed and ([\d.]+) MB unpacked, .*\sthey are (\d+)/s.exec(page);
   const lock = JSON.parse(await readFile(join(installed, '../.package-lock.json'), 'utf8'));
   const { size, unpackedSize } = inject('sizes');

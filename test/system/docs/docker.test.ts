@@ -7,7 +7,7 @@ import { runCommand } from './support/shell.js';
 
 // The commands and settings of the guide's compose file, without Docker.
 
-const compose = blocksOf(readPage('examples/guides/docker.md')).find(
+const compose = blocksOf(readPage('examples/guides/going-live.md')).find(
   ({ language }) => language === 'yaml',
 );
 const text = compose?.text ?? '';

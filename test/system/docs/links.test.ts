@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { PAGES, ROOT, readPage } from './support/pages.js';
 
@@ -31,12 +31,10 @@ it.each([...PAGES, CONTRIBUTING, 'CHANGELOG.md'])('%s has no mark of a merge', (
   expect(readPage(path)).not.toMatch(/^(<{7} |={7}$|>{7} )/m);
 });
 
-it('the last section of the README, from which the site has its menu, names every guide', () => {
-  const [, last = ''] = readPage('README.md').split('## Where the rest is');
-  const guides = PAGES.filter((page) => page.startsWith('examples/guides/'));
-  // Of the repository alone.
-  const missing = guides.filter((page) => !last.includes(`(${page})`) && !/capacity/.test(page));
-  expect(missing).toEqual([]);
+it('the page of all guides, from which the site has its menu, names every guide', () => {
+  const index = readPage('examples/guides/index.md');
+  const guides = PAGES.filter((page) => /^examples\/guides\/(?!index)/.test(page));
+  expect(guides.filter((page) => !index.includes(`(${basename(page)})`))).toEqual([]);
 });
 
 it('the notes for contributors name files, folders and scripts that exist', () => {

@@ -4,12 +4,12 @@ import { redisIsMissing } from '../../support/redis-server.js';
 import type { Check, Checks } from './checks/check.js';
 import { GUIDE_CHECKS, passes, prints } from './checks/guides.js';
 import { README_CHECKS } from './checks/readme.js';
-import { SHOP_CHECKS } from './checks/shops.js';
-import { PAGES } from './support/pages.js';
+import { filesOf } from './support/blocks.js';
+import { PAGES, readPage } from './support/pages.js';
 import { runBlock } from './support/run-block.js';
 import { programOf, programsOf, writePrograms } from './support/workspace.js';
 
-const checks: Checks = { ...README_CHECKS, ...GUIDE_CHECKS, ...SHOP_CHECKS };
+const checks: Checks = { ...README_CHECKS, ...GUIDE_CHECKS };
 const programs = PAGES.flatMap((page) =>
   [...programsOf(page).keys()].map((file) => ({ page, file, name: `${page}: ${file}` })),
 );
@@ -22,6 +22,17 @@ it('every program that is checked exists', () => {
 const folders = new Map(
   [...new Set(programs.map(({ page }) => page))].map((page) => [page, writePrograms(page, 'run')]),
 );
+
+/** A program that readers open in a browser. */
+const isServed = (page: string, file: string): boolean =>
+  /= express\(\)[\s\S]*\blisten\(3000\)/.test(filesOf(readPage(page)).get(file) ?? '');
+
+it('every page with a program that listens names the URL to open', () => {
+  const served = programs.filter(({ page, file }) => isServed(page, file));
+  expect(served.length).toBeGreaterThan(15);
+  const lacking = served.filter(({ page }) => !readPage(page).includes('http://localhost:3000'));
+  expect(lacking).toEqual([]);
+});
 
 /** A Redis that is not there skips, and says so. */
 const skipped = ({ needsRedis }: Check): boolean => needsRedis === true && redisIsMissing();
@@ -36,7 +47,12 @@ describe.concurrent('the program', { timeout: 300_000 }, () => {
     it.skipIf(skipped(check))(`${name} does what the page says`, async () => {
       const { end, ...options } = (await check.prepare?.()) ?? { ...check.options };
       try {
-        await runBlock(join(folder, programOf(file)), options, check.check);
+        await runBlock(join(folder, programOf(file)), options, async (running) => {
+          // Its start page is no 404.
+          const start = isServed(page, file) && (await running.get('/', { accept: 'text/html' }));
+          if (start) expect(start.status).toBeLessThan(404);
+          await check.check(running);
+        });
       } finally {
         await (end as (() => Promise<void>) | undefined)?.();
       }

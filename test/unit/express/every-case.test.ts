@@ -9,7 +9,7 @@ import { openShop, type Shop } from '../../support/shop.js';
  * The table of the guide on outages, read from it and tried cell by cell: a promise
  * that is not kept fails here.
  */
-const page = readFileSync(new URL('../../../examples/guides/outages.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../examples/guides/refusals.md', import.meta.url), 'utf8');
 const table = /<!-- cases -->\n([\s\S]*?)<!-- \/cases -->/.exec(page)?.[1] ?? '';
 const rows = table
   .split('\n')

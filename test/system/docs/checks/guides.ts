@@ -1,16 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { createClient } from 'redis';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { Browser } from '../../../support/browser.js';
 import { forwardProxy } from '../../../support/forward-proxy.js';
-import { anyRedis, type RedisServer, SOON, startRedis } from '../../../support/redis-server.js';
+import { anyRedis } from '../../../support/redis-server.js';
 import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
 import { type Running, type RunOptions, runBlock } from '../support/run-block.js';
@@ -22,6 +19,7 @@ import {
   expectNoStartWithout,
   postJson,
   STAFF_TOKEN,
+  SUPPORTED,
   WRONG,
 } from './check.js';
 
@@ -46,9 +44,7 @@ export const prints = (text: string, options: RunOptions = {}): Check => ({
   check: async (running) => void expect(await running.printed()).toBe(text),
 });
 
-/**
- * PGlite keeps a timer of ten seconds. Optimising its WebAssembly takes longer than what these programs do with it.
- */
+/** PGlite keeps a timer of ten seconds. Optimising its WebAssembly takes longer than what these programs do with it. */
 const PGLITE: RunOptions = { args: ['--test-force-exit', '--liftoff-only'] };
 
 /** Tests for node:test, of which so many pass, or more, and none fails. */
@@ -68,71 +64,354 @@ const passesInVitest = (tests: number): Check => ({
     expect(await running.printed()).toContain(`Tests  ${tests} passed (${tests})`),
 });
 
-let redisOfSessions: RedisServer | undefined;
-let redisOfHolders: RedisServer | undefined;
+/** Only the operator's own tools get in. */
+async function expectStaffOnly(
+  running: Running,
+  send: (headers: Record<string, string>) => Promise<number>,
+) {
+  for (const wrong of ['', 'Bearer ', 'Bearer undefined', STAFF_TOKEN, `Bearer ${STAFF_TOKEN}x`]) {
+    expect(await send({ authorization: wrong })).toBe(401);
+  }
+  await expectNoStartWithout(running, 'STAFF_TOKEN');
+}
 
-export const GUIDE_CHECKS: Checks = {
-  'examples/guides/behind-a-proxy.md: main.js': async (running) => {
+/** A login leads to the page that needed it. */
+async function expectLogin(running: Running, path: string): Promise<Browser> {
+  const browser = new Browser();
+  const url = `${await running.origin()}${path}`;
+  expect(await browser.logIn(url)).toMatchObject({ url, status: 200 });
+  return browser;
+}
+
+const guarded =
+  (path: string, opened?: number): Check['check'] =>
+  (running) =>
+    expectGuard(running, path, opened);
+
+const CHECKS: Checks = {
+  'redeem.md: shop.js': async (running) => {
+    const origin = await running.origin();
+    const browser = await expectLogin(running, '/account');
+    const redeem = (from: Browser, purchase_code: string) =>
+      from.submit(`${origin}/redeem`, { purchase_code });
+    expect(await redeem(browser, SUPPORTED)).toMatchObject({ url: `${origin}/account` });
+    expect((await browser.get(`${origin}/files/1042`)).status).toBe(200);
+    const missing = await browser.open(`${origin}/files/1046`);
+    expect([missing.status, missing.text]).toEqual([402, expect.stringContaining('/redeem')]);
+    const other = new Browser();
+    await other.logIn(`${origin}/account`, '3002');
+    expect((await redeem(other, SUPPORTED)).status).toBe(403);
+    await expectNoFormsFromElsewhere(running, '/redeem', '/logout');
+    expect((await browser.submit(`${origin}/logout`, {})).url).toBe(`${origin}/`);
+    expect((await browser.get(`${origin}/files/1042`)).status).toBe(302);
+  },
+  'show-items.md: items.js': async (running) => {
+    running.sandbox.data.addItem({ name: '<b>Bold</b>', tags: ['x"y'] });
+    const text = async (path: string) => (await running.get(path)).text();
+    expect(await text('/')).toMatch(/Fjord Light[\s\S]*page 1 of 2/);
+    expect(await text('/?q=FJORD&page=99')).toContain('<a href="/items/1042">');
+    expect(await text('/?q=%22bold%3C')).toContain('value="&#34;bold&#60;"');
+    expect(await text('/')).not.toContain('<b>Bold');
+    expect(await text('/items/1042')).toContain('Regular licence USD');
+    const missing = await running.get('/items/1', { accept: 'text/html' });
+    expect([missing.status, await missing.text()]).toEqual([
+      404,
+      expect.stringContaining('My shop'),
+    ]);
+  },
+  'one-customer.md: main.js': {
+    needsRedis: true,
+    async prepare() {
+      const HOLDER_SECRET = 'holder-secret-of-at-least-32-characters';
+      return { env: { REDIS_URL: await anyRedis(), HOLDER_SECRET, STAFF: 'sam,kim' } };
+    },
+    async check(running) {
+      const origin = await running.origin();
+      const code = running.code('supported');
+      const ask = (user: string) =>
+        statusOf(running.get('/downloads', { 'x-purchase-code': code, 'x-user': user }));
+      const staff = async (user: string, path: string) => {
+        const headers = { 'x-user': user, 'content-type': 'application/json' };
+        const body = JSON.stringify({ code: code.toUpperCase() });
+        const answer = await fetch(`${origin}/staff${path}`, { method: 'POST', headers, body });
+        return answer.status === 200 ? answer.json() : answer.status;
+      };
+      // The Redis can be one that others use, too.
+      await staff('sam', '/release');
+      expect([await ask('anna'), await ask('bert'), await ask('anna')]).toEqual([200, 403, 200]);
+      expect([await staff('anna', '/holders'), await staff('', '/release')]).toEqual([403, 401]);
+      expect(await staff('sam', '/holders')).toEqual(['anna']);
+      expect(await staff('sam', '/release')).toBe(204);
+      expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
+      await staff('sam', '/release');
+
+      const browser = new Browser();
+      const page = async (path = '', site = '') =>
+        (await browser.submit(`${origin}/licence${path}`, { purchase_code: code, site })).text;
+      const activate = async (site: unknown) =>
+        (await postJson(`${origin}/licence/activate`, { purchase_code: code, site })).body;
+      for (const site of ['Shop.example', 'https://staging.shop.example/blog', 'localhost'])
+        expect(await activate(site)).toEqual({ active: expect.any(String) });
+      expect(await activate('localhost.evil.example')).toMatchObject({ code: 'purchase_held' });
+      expect(await activate({})).toMatchObject({ detail: 'site is missing' });
+      expect(await page()).toContain('1 of 1 sites');
+      expect(await page('/free', 'shop.example')).toContain('0 of 1 sites');
+    },
+  },
+  'refusals.md: refunds.js': {
+    options: { env: { STAFF_TOKEN } },
+    async check(running) {
+      await expectGuard(running, '/manual');
+      const visit = (path: string, code: string) =>
+        statusOf(running.get(path, { 'x-purchase-code': code }));
+      const report = async (headers: Record<string, string>, body: object) =>
+        statusOf(
+          fetch(`${await running.origin()}/refunds`, {
+            ...{ method: 'POST', body: JSON.stringify(body) },
+            headers: { 'content-type': 'application/json', ...headers },
+          }),
+        );
+      const code = running.code('extended');
+      expect(await visit('/manual', code)).toBe(200);
+      running.sandbox.data.refundPurchase(code);
+      expect([await visit('/manual', code), await visit('/previews', code)]).toEqual([200, 200]);
+      await expectStaffOnly(running, (headers) => report(headers, { purchase_code: code }));
+      const authorization = `Bearer ${STAFF_TOKEN}`;
+      expect(await report({ authorization }, {})).toBe(400);
+      expect(await report({ authorization }, { purchase_code: code })).toBe(204);
+      expect(await visit('/manual', code)).toBe(403);
+      expect(await visit('/downloads', SUPPORTED)).toBe(200);
+      running.sandbox.faults.errorRate = 1;
+      expect(await visit('/downloads', SUPPORTED)).toBe(503);
+    },
+  },
+  'refusals.md: pages.js': async (running) => {
+    const browser = new Browser();
+    const origin = await running.origin();
+    const open = (path: string, code = '') =>
+      browser.open(`${origin}${path}`, code === '' ? {} : { 'x-purchase-code': code });
+    expect((await open('/support', SUPPORTED)).status).toBe(200);
+    running.sandbox.dialect.supportedUntilPast = true;
+    expect(await open('/support', running.code('support-over'))).toMatchObject({
+      status: 403,
+      text: expect.stringMatching(/ended on 20\d\d-\d\d-\d\d\..*items\/1042">Renew/),
+    });
+    const verdict = async (purchase_code: string) =>
+      (await browser.submit(origin, { purchase_code })).text;
+    expect(await verdict(SUPPORTED)).toContain('Thank you');
+    expect(await verdict(running.code('other-item'))).toContain('for another item');
+    const german = (await open('/de')).text;
+    expect(german).toMatch(/lang="de"[\s\S]*Nordlicht[\s\S]*Bitte geben Sie[\s\S]*Weiter/);
+    running.sandbox.faults.errorRate = 1;
+    expect(await verdict(running.code('video-item'))).toContain('cannot check codes just now');
+  },
+  'desktop-app.md: server.js': async (running) => {
+    const origin = await running.origin();
+    const send = async (path: string, machine: unknown) =>
+      (await postJson(`${origin}/${path}`, { code: SUPPORTED, machine })).status;
+    const statuses = [];
+    for (const machine of ['a', 'b', 'c', 'a', 'd', 5])
+      statuses.push(await send('activate', machine));
+    expect(statuses).toEqual([200, 200, 200, 200, 403, 400]);
+    // A machine that was never activated takes no seat by this.
+    expect([await send('deactivate', 'd'), await send('activate', 'd')]).toEqual([200, 403]);
+    expect([await send('deactivate', 'a'), await send('activate', 'd')]).toEqual([200, 200]);
+  },
+  'desktop-app.md: make-keys.js': async (running) =>
+    expect(await running.printed()).toMatch(
+      /^RECEIPT_KEY='\{.*"d":.*\}'\n-----BEGIN PUBLIC KEY-----/,
+    ),
+  'desktop-app.md: receipts.js': {
+    prepare: async () => {
+      const { privateKey } = generateKeyPairSync('ed25519');
+      return { env: { RECEIPT_KEY: JSON.stringify(privateKey.export({ format: 'jwk' })) } };
+    },
+    async check(running) {
+      // As `docker run --env-file` passes what make-keys.js prints: with its quotes.
+      const env = { RECEIPT_KEY: `'${running.env.RECEIPT_KEY}'` };
+      await runBlock(running.file, { env }, async ({ origin, output }) => {
+        await expect(origin()).rejects.toThrow('RECEIPT_KEY is not what make-keys.js has printed');
+        expect(output()).not.toContain(JSON.parse(running.env.RECEIPT_KEY ?? '').d);
+      });
+      const ask = async (body: object) => postJson(`${await running.origin()}/receipt`, body);
+      expect((await ask({ code: WRONG, machine: 'm1' })).status).toBe(403);
+      const { receipt } = (await ask({ code: SUPPORTED, machine: 'm1' })).body;
+      expect(decodeJwt(String(receipt))).toMatchObject({ item: 1042, machine: 'm1' });
+      expect(String(receipt)).not.toContain(SUPPORTED);
+    },
+  },
+  'existing-login.md: main.js': async (running) => {
+    const origin = await running.origin();
+    const ada = { username: 'ada', password: 'correct horse' };
+    const browser = new Browser();
+    expect((await browser.get(`${origin}/account?tab=2`)).status).toBe(302);
+    expect((await browser.submit(`${origin}/login`, ada)).url).toBe(`${origin}/account?tab=2`);
+    const asked = await browser.logIn(`${origin}/profile`);
+    expect(asked.text).toContain('connected to your account here');
+    expect((await browser.pressContinue(asked)).url).toBe(`${origin}/profile`);
+    expect((await new Browser().logIn(`${origin}/marketplace`)).text).toContain('Hello, ada');
+    // Nobody is stuck: each refusal leads on.
+    const stranger = await new Browser().logIn(`${origin}/marketplace`, '3002');
+    expect(stranger).toMatchObject({ status: 403, text: expect.stringContaining('href="/login"') });
+    const other = await browser.logIn(`${origin}/marketplace`, '3002');
+    expect(await browser.pressContinue(other)).toMatchObject({
+      status: 409,
+      text: expect.stringContaining('action="/disconnect"'),
+    });
+    await expectNoFormsFromElsewhere(running, '/disconnect', '/logout', '/login');
+    const send = (body: string, headers = {}) =>
+      statusOf(
+        fetch(`${origin}/login`, {
+          ...{ method: 'POST', redirect: 'manual', body },
+          headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        }),
+      );
+    expect(await send('username=ada', { origin: 'https://evil.example' })).toBe(403);
+    expect(await send('username=ada&password=a&password=b')).toBe(302);
+    for (let i = 0; i < 10; i++) await send(`username=ada&password=${i}`);
+    expect(await send('username=ada&password=x')).toBe(429);
+  },
+  'without-sessions.md: main.js': async (running) => {
+    const origin = await running.origin();
+    const browser = await expectLogin(running, '/account?tab=2');
+    expect(browser.cookies(origin)).toMatch(/login=/);
+    // A copied cookie cannot be renewed.
+    const again = await browser.get(`${origin}/callback?auth_key=x`);
+    expect(again.headers.getSetCookie().join()).not.toMatch(/(^|,)login=/);
+    await expectNoFormsFromElsewhere(running, '/logout');
+    expect((await browser.submit(`${origin}/logout`, {})).status).toBe(204);
+    expect(browser.cookies(origin)).not.toMatch(/login=/);
+  },
+  'spa.md: api.js': {
+    options: { env: { FRONT_END: 'http://front-end.example' } },
+    async check(running) {
+      const origin = { origin: 'http://front-end.example' };
+      const at = await running.origin();
+      const refused = await running.get('/downloads/1042', origin);
+      expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([
+        402,
+        origin.origin,
+      ]);
+      expect(await statusOf(running.get('/me', origin))).toBe(401);
+      const { check, download } = await import(running.file.replace('api.js', 'front-end.js'));
+      expect(await check(SUPPORTED, at)).toEqual({ verdict: 'valid' });
+      expect(await download(SUPPORTED, at)).toEqual({ file: 'Fjord Light' });
+      await expect(download(WRONG, at)).rejects.toMatchObject({ code: 'purchase_code_invalid' });
+      const browser = new Browser();
+      const callback = await browser.logInUpToCallback(`${at}/login`);
+      expect((await browser.get(callback)).headers.get('location')).toBe(origin.origin);
+      // A page of the API leads back to the front end.
+      expect((await new Browser().open(`${at}/callback?auth_key=x`)).text).toContain(
+        `<a href="${origin.origin}"`,
+      );
+      await expectNoFormsFromElsewhere(running, '/logout');
+    },
+  },
+  'typescript.md: server.ts': async (running) => {
+    const origin = await running.origin();
+    const browser = await expectLogin(running, '/account');
+    const redeemed = await browser.submit(`${origin}/redeem`, { purchase_code: SUPPORTED });
+    expect(redeemed).toMatchObject({ url: `${origin}/account`, status: 200 });
+    expect((await browser.open(`${origin}/files/1042`)).text).toContain('Fjord Light');
+  },
+  'typescript.md: app.test.ts': passesInVitest(1),
+  'typescript.md: main.cjs': {
+    options: { env: { DOCS_EXPRESS: 'express4' } },
+    async check(running) {
+      await expectGuard(running, '/downloads/1042');
+      // An error of an async handler is answered, and does not end the process.
+      running.sandbox.faults.errorRate = 1;
+      expect(await statusOf(running.get('/author'))).toBe(503);
+    },
+  },
+  'nestjs.md: main.ts': async (running) => {
+    await expectGuard(running, '/downloads/1042');
+    const browser = await expectLogin(running, '/account');
+    const callback = browser.history.find((url) => url.includes('auth_key=')) ?? '';
+    const account = `${await running.origin()}/account`;
+    expect(await browser.open(callback)).toMatchObject({ url: account, status: 200 });
+    // The exception filter.
+    const refused = await new Browser().open(callback);
+    expect(refused).toMatchObject({ status: 403, text: expect.stringContaining('not started in') });
+  },
+  'hono-next.md: login.js': prints('', {
+    env: { SESSION_SECRET: 'not-so-secret-but-of-32-characters' },
+  }),
+  'hono-next.md: login.test.js': passes(3),
+  'migrating.md: before.js': async (running) => {
+    // The mistake that the page warns of: an outage reads as a wrong code, for customers too.
+    expect(await onABadDay(running, '/downloads')).toEqual({ seen: 403, unseen: 403 });
+  },
+  'migrating.md: after.js': async (running) => {
+    await expectGuard(running, '/downloads');
+    expect(await onABadDay(running, '/downloads')).toEqual({ seen: 200, unseen: 503 });
+  },
+  'migrating.md: own-answers.js': async (running) => {
+    const ask = (code: string) => running.get('/downloads', { 'x-purchase-code': code });
+    expect(await (await ask(WRONG)).json()).toMatchObject({ error: 'Invalid purchase code' });
+    // Somebody at the customer's address has guessed: that says nothing about the customer's code.
+    for (let i = 1; i <= 10; i++) await ask(guess(i));
+    const waiting = await ask(SUPPORTED);
+    expect([waiting.status, await waiting.json()]).toEqual([
+      429,
+      { error: 'Please try again later', code: 'too_many_attempts' },
+    ]);
+  },
+  'migrating.md: custom-callback.js': async (running) => {
+    const browser = await expectLogin(running, '/account?tab=2');
+    const callback = browser.history.find((url) => url.includes('auth_key=')) ?? '';
+    expect((await browser.open(callback)).status).toBe(200);
+    const refused = await new Browser().get(callback);
+    expect([refused.status, await refused.json()]).toEqual([401, { code: 'login_failed' }]);
+  },
+  'going-live.md: health.js': {
+    options: { env: { STAFF_TOKEN } },
+    async check(running) {
+      await expectStaffOnly(running, (headers) => statusOf(running.get('/marketplace', headers)));
+      const statuses = () =>
+        Promise.all(
+          ['/live', '/ready', '/marketplace'].map((path) =>
+            statusOf(running.get(path, { authorization: `Bearer ${STAFF_TOKEN}` })),
+          ),
+        );
+      expect(await statuses()).toEqual([200, 200, 200]);
+      running.sandbox.faults.errorRate = 1;
+      expect(await statuses()).toEqual([200, 200, 503]);
+    },
+  },
+  'behind-a-proxy.md: main.js': async (running) => {
     const from = (address: string, code: string) =>
       statusOf(running.get('/downloads', { 'x-forwarded-for': address, 'x-purchase-code': code }));
     for (let i = 1; i <= 10; i++) expect(await from('192.0.2.1', guess(i))).toBe(403);
     expect(await from('192.0.2.1', guess(11))).toBe(429);
     expect(await from('192.0.2.2', guess(12))).toBe(403);
   },
-  'examples/guides/behind-a-proxy.md: path.js': async (running) => {
-    const app = new URL(await running.origin());
-    // Not `listen`: these programs run at the same time, so it would close with the first test that is over.
-    const server = createServer((req, res) => {
-      const path = /^\/shop(\/.*)/.exec(req.url ?? '')?.[1];
-      if (path === undefined) return void res.writeHead(404).end();
-      const { method } = req;
-      // Whether a connection can be used again is said for each part of the way.
-      const headers = { ...req.headers, connection: 'close' };
-      const to = { host: app.hostname, port: app.port, path, method, headers, agent: false };
-      const request = httpRequest(to, (from) => {
-        res.writeHead(from.statusCode ?? 500, { ...from.headers, connection: 'close' });
-        from.pipe(res);
-      });
-      req.pipe(request);
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    try {
-      const proxy = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      running.sandbox.redirectUrl = `${proxy}/shop/callback`;
-      const browser = new Browser();
-      const page = await browser.logIn(`${proxy}/shop/account?tab=2`);
-      expect(page.text).toContain('Continue as');
-      const account = { url: `${proxy}/shop/account?tab=2`, status: 200 };
-      expect(await browser.pressContinue(page)).toMatchObject(account);
-    } finally {
-      server.close();
-    }
+  'behind-a-proxy.md: cdn.js': {
+    options: { env: { CDN_ADDRESSES: '198.51.100.0/24' } },
+    async check(running) {
+      const seen = async (forwarded: string) =>
+        (
+          await running.get('/', { 'x-forwarded-for': forwarded, 'cf-connecting-ip': '1.1.1.1' })
+        ).text();
+      expect(await seen('1.1.1.1, 203.0.113.7, 198.51.100.9')).toContain('come from 203.0.113.7.');
+      // Past the CDN: what the visitor writes there is not believed.
+      expect(await seen('1.1.1.1, 203.0.113.8')).toContain('come from 203.0.113.8.');
+    },
   },
-  'examples/guides/behind-a-proxy.md: outgoing.js': {
+  // A proxy that strips the path is a test of the login.
+  'behind-a-proxy.md: path.js': async (running) => {
+    const page = await running.get('/account', { accept: 'text/html' });
+    expect([page.status, page.headers.get('location')]).toEqual([302, '/shop/login']);
+  },
+  'behind-a-proxy.md: outgoing.js': {
     async prepare() {
       const proxy = await forwardProxy();
       return { env: { MARKETPLACE_PROXY: proxy.url }, args: [], end: proxy.close };
     },
-    async check(running) {
-      expect(await running.printed()).toBe('asked through the proxy: northlight\n');
-    },
+    check: async (running) =>
+      expect(await running.printed()).toBe('asked through the proxy: northlight\n'),
   },
-  'examples/guides/without-sessions.md: main.js': async (running) => {
-    const origin = await running.origin();
-    const browser = new Browser();
-    const landed = await browser.logIn(`${origin}/account?tab=2`);
-    expect(landed).toMatchObject({ url: `${origin}/account?tab=2`, status: 200 });
-    expect(JSON.parse(landed.text)).toMatchObject({ name: expect.any(String) });
-    expect(browser.cookies(origin)).toMatch(/login=/);
-    // A copied cookie cannot be renewed.
-    const again = await browser.get(`${origin}/callback?auth_key=x`);
-    expect(again.status).toBe(302);
-    expect(again.headers.getSetCookie().join()).not.toMatch(/(^|,)login=/);
-    await expectNoFormsFromElsewhere(running, '/logout');
-    expect((await browser.submit(`${origin}/logout`, {})).status).toBe(204);
-    expect(browser.cookies(origin)).not.toMatch(/login=/);
-  },
-  'examples/guides/redis.md: main.js': {
+  'redis.md: main.js': {
     needsRedis: true,
     prepare: async () => ({ env: { REDIS_URL: await anyRedis() } }),
     async check(running) {
@@ -143,384 +422,103 @@ export const GUIDE_CHECKS: Checks = {
       for await (const some of redis.scanIterator({ TYPE: 'string' })) keys.push(...some);
       const values = await Promise.all(keys.map((key) => redis.get(key)));
       redis.destroy();
-      expect(keys.length).toBeGreaterThan(1);
-      expect([...keys, ...values].join('\n')).not.toContain(running.code('supported'));
+      expect(keys.length).toBeGreaterThan(0);
+      expect([...keys, ...values].join('\n')).not.toContain(SUPPORTED);
     },
   },
-  'examples/guides/redis.md: sessions.js': {
+  'redis.md: sessions.js': {
     needsRedis: true,
-    async prepare() {
-      const server = await startRedis();
-      redisOfSessions = server;
-      return { env: { REDIS_URL: server.url }, end: () => server.stop() };
-    },
+    prepare: async () => ({ env: { REDIS_URL: await anyRedis() } }),
     async check(running) {
       const first = await running.get('/session');
-      const id = await first.json();
       const cookie = first.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-      const visit = () => running.get('/session', { cookie });
-      expect(await (await visit()).json()).toBe(id);
-      await redisOfSessions?.cut();
-      await vi.waitFor(async () => expect((await visit()).status).toBe(503), SOON);
-      expect(await (await visit()).json()).toMatchObject({ code: 'store_unavailable' });
-      expect(await statusOf(running.get('/'))).toBe(200);
-      await redisOfSessions?.restart();
-      await vi.waitFor(async () => expect((await visit()).status).toBe(200), SOON);
-      expect(await (await visit()).json()).toBe(id);
+      const again = await running.get('/session', { cookie });
+      expect(await again.json()).toBe(await first.json());
     },
   },
-  'examples/guides/redis.md: own-limit.js': async (running) => {
-    // What is left of the minute that the first attempt has begun.
-    expect(await running.printed()).toMatch(/^10 too_many_attempts ([1-9]|[1-5]\d|60)\n$/);
-  },
-  'examples/guides/one-customer.md: main.js': {
-    needsRedis: true,
-    async prepare() {
-      const HOLDER_SECRET = 'holder-secret-of-at-least-32-characters';
-      const server = await startRedis();
-      redisOfHolders = server;
-      const env = { REDIS_URL: server.url, HOLDER_SECRET, STAFF: 'sam,kim' };
-      return { env, end: () => server.stop() };
-    },
-    async check(running) {
-      const code = running.code('supported');
-      const ask = (user: string) =>
-        statusOf(running.get('/downloads', { 'x-purchase-code': code, 'x-user': user }));
-      expect([await ask('anna'), await ask('bert'), await ask('anna')]).toEqual([200, 403, 200]);
-      const staff = async (user: string, path: string, body?: object) => {
-        const response = await fetch(`${await running.origin()}/staff${path}`, {
-          method: body ? 'POST' : 'GET',
-          headers: {
-            'x-user': user,
-            accept: 'application/json',
-            'content-type': 'application/json',
-          },
-          body: body ? JSON.stringify(body) : null,
-        });
-        const text = await response.text();
-        return response.ok && text !== '' ? JSON.parse(text) : response.status;
-      };
-      const asked = { code: code.toUpperCase() };
-      for (const [user, status] of [
-        ['anna', 403],
-        ['', 401],
-        ['undefined', 403],
-      ] as const) {
-        for (const path of ['/holders', '/release'])
-          expect(await staff(user, path, asked)).toBe(status);
-        expect(await staff(user, '')).toBe(status);
-      }
-      expect(await staff('sam', '/holders', asked)).toEqual(['anna']);
-      expect(await staff('sam', '')).toEqual({ [code]: ['anna'] });
-      expect(await staff('sam', '/release', asked)).toBe(204);
-      expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
-      const origin = `${await running.origin()}/licence`;
-      const activate = async (site: string) =>
-        (await postJson(`${origin}/activate`, { purchase_code: code, site })).body;
-      const browser = new Browser();
-      const page = async (path = '', site = '', purchase_code = code) =>
-        (await browser.submit(`${origin}${path}`, { purchase_code, site })).text;
-      expect(await activate('Shop.example')).toEqual({ active: 'shop.example' });
-      expect(await activate('other.example')).toMatchObject({ code: 'purchase_held' });
-      // A copy of the site has its site's seat; what only its own machine can reach has none.
-      for (const copy of [
-        'https://staging.shop.example/blog',
-        'www.shop.example.',
-        'SHOP.example:8080',
-      ]) {
-        expect(await activate(copy)).toEqual({ active: 'shop.example' });
-      }
-      for (const local of ['localhost', 'shop.test', '127.0.0.1:3000', 'http://127.1/', '[::1]']) {
-        expect(await activate(local)).toEqual({ active: expect.any(String) });
-      }
-      // Names that look like these are sites as any other.
-      for (const site of [
-        ...[
-          '127.evil.example',
-          'staging.evil.example',
-          'dev.evil.example',
-          'localhost.evil.example',
-        ],
-        ...[
-          'test.evil.example',
-          'local.evil.example',
-          '127.0.0.1.evil.example',
-          'evil.example#.test',
-        ],
-        ...['evil.example/127.0.0.1', 'localhost@evil.example', 'evil.example?.local'],
-      ]) {
-        expect(await activate(site), site).toMatchObject({ code: 'purchase_held' });
-      }
-      // What a program can send that is no site.
-      for (const site of [
-        undefined,
-        null,
-        5,
-        {},
-        { toString: 1 },
-        ['shop.example'],
-        '',
-        ' ',
-        'a b',
-        '//',
-      ]) {
-        const answer = await postJson(`${origin}/activate`, { purchase_code: code, site });
-        expect([answer.status, site]).toEqual([400, site]);
-      }
-      for (const purchase_code of [5, {}, [code], null]) {
-        const answer = await postJson(`${origin}/activate`, { purchase_code, site: 'a.example' });
-        expect([402, 403]).toContain(answer.status);
-      }
-      expect((await browser.open(origin)).text).toContain('name="purchase_code"');
-      expect(await page()).toMatch(/1 of 1 sites[\s\S]*<button name="site" value="shop\.example"/);
-      expect(await page('', '', WRONG)).not.toContain('shop.example');
-      // The page frees each site by the name that it shows.
-      for (const copy of ['www.staging.shop.example', 'staging.www.shop.example', 'shop.example..'])
-        expect(await activate(copy), copy).toEqual({ active: 'shop.example' });
-      // Without a site, none is freed.
-      for (const odd of ['', '//', 'a b'])
-        expect(await page('/free', odd)).toContain('1 of 1 sites');
-      expect(await page('/free', 'shop.example')).toContain('0 of 1 sites');
-      // The cooldown, for others only.
-      expect(await activate('other.example')).toMatchObject({ code: 'purchase_held' });
-      expect(await activate('shop.example')).toEqual({ active: 'shop.example' });
-      await redisOfHolders?.cut();
-      expect(await activate('shop.example')).toMatchObject({ code: 'store_unavailable' });
-      // Nobody waits for Redis.
-      const asks = { method: 'POST', body: new URLSearchParams({ purchase_code: code }) };
-      const signal = AbortSignal.timeout(5000);
-      expect(await statusOf(fetch(origin, { ...asks, signal }))).toBe(503);
-    },
-  },
-  'examples/guides/health.md: main.js': {
-    options: { env: { STAFF_TOKEN } },
-    async check(running) {
-      await expectNoStartWithout(running, 'STAFF_TOKEN');
-      await expectGuard(running, '/downloads', 200);
-      const authorization = `Bearer ${STAFF_TOKEN}`;
-      const statuses = async () =>
-        Promise.all(
-          ['/live', '/ready', '/marketplace'].map((path) =>
-            statusOf(running.get(path, path === '/marketplace' ? { authorization } : {})),
-          ),
-        );
-      expect(await statuses()).toEqual([200, 200, 200]);
-      running.sandbox.faults.errorRate = 1;
-      expect(await statuses()).toEqual([200, 200, 503]);
-      // Strangers cause no request.
-      const asked = running.sandbox.requests.length;
-      for (const wrong of ['', 'Bearer undefined', `Basic ${STAFF_TOKEN}`]) {
-        expect(await statusOf(running.get('/marketplace', { authorization: wrong }))).toBe(401);
-      }
-      expect(running.sandbox.requests).toHaveLength(asked);
-    },
-  },
-  'examples/guides/questions.md: signed.js': {
-    options: { env: { FILES_SECRET: 'not-so-secret-but-of-32-characters' } },
-    async check(running) {
-      await expectNoStartWithout(running, 'FILES_SECRET');
-      await expectGuard(running, '/downloads/1042', 302);
-      const customer = { 'x-purchase-code': running.code('supported') };
-      const { headers } = await running.get('/downloads/1042', customer);
-      const address = headers.get('location') ?? '';
-      expect(address).not.toContain(customer['x-purchase-code']);
-      expect(await statusOf(running.get(address))).toBe(200);
-      const until = /until=(\d+)/.exec(address)?.[1] ?? '';
-      for (const changed of [
-        address.replace('1042', '1046'),
-        address.replace(until, `${Number(until) + 1}`),
-        address.replace(/&signature=.*/, ''),
-        `${address}&signature=x`,
-        '/files/1042.zip',
-      ]) {
-        expect(await statusOf(running.get(changed))).toBe(403);
-      }
-    },
-  },
-  'examples/guides/spa.md: api.js': {
-    options: { env: { FRONT_END: 'http://front-end.example' } },
-    async check(running) {
-      const origin = { origin: 'http://front-end.example' };
-      const at = await running.origin();
-      const preflight = await fetch(`${at}/downloads/1042`, {
-        method: 'OPTIONS',
-        headers: {
-          ...origin,
-          'access-control-request-method': 'GET',
-          'access-control-request-headers': 'x-purchase-code',
-        },
-      });
-      expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([
-        204,
-        'x-purchase-code',
-      ]);
-      const refused = await running.get('/downloads/1042', origin);
-      expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([
-        402,
-        origin.origin,
-      ]);
-      const evil = await running.get('/downloads/1042', { origin: 'https://evil.example' });
-      expect(evil.headers.get('access-control-allow-origin')).not.toBe('https://evil.example');
-      expect(await statusOf(running.get('/me', origin))).toBe(401);
-      const file = running.file.replace('api.js', 'front-end.js');
-      const { check, download } = await import(file);
-      const code = running.code('supported');
-      expect(await check(code, at)).toEqual({ verdict: 'valid' });
-      expect(await check(WRONG, at)).toEqual({
-        verdict: 'invalid',
-        reason: 'purchase_code_invalid',
-      });
-      expect(await download(code, at)).toEqual({ file: 'Fjord Light' });
-      await expect(download(WRONG, at)).rejects.toMatchObject({ code: 'purchase_code_invalid' });
-      const browser = new Browser();
-      const callback = await browser.logInUpToCallback(`${at}/login`);
-      expect((await browser.get(callback)).headers.get('location')).toBe(
-        'http://front-end.example',
-      );
-      await expectNoFormsFromElsewhere(running, '/logout');
-      expect((await browser.submit(`${at}/logout`, {})).status).toBe(204);
-      expect((await browser.get(`${at}/me`)).status).toBe(401);
-    },
-  },
-  'examples/guides/receipts.md: make-keys.js': async (running) =>
-    expect(await running.printed()).toMatch(
-      /^RECEIPT_KEY='\{.*"d":.*\}'\n-----BEGIN PUBLIC KEY-----/,
-    ),
-  'examples/guides/receipts.md: server.js': {
-    prepare: async () => ({
-      env: {
-        RECEIPT_KEY: JSON.stringify(
-          generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }),
-        ),
-      },
-    }),
-    async check(running) {
-      // As `docker run --env-file` passes what make-keys.js prints: with its quotes.
-      const env = { RECEIPT_KEY: `'${running.env.RECEIPT_KEY}'` };
-      await runBlock(running.file, { env }, async ({ origin, output }) => {
-        await expect(origin()).rejects.toThrow('RECEIPT_KEY is not what make-keys.js has printed');
-        expect(output()).not.toContain(JSON.parse(running.env.RECEIPT_KEY ?? '').d);
-      });
-      const ask = async (body: object) => postJson(`${await running.origin()}/receipt`, body);
-      const code = running.code('supported');
-      expect((await ask({ code })).status).toBe(400);
-      expect((await ask({ code: WRONG, machine: 'm1' })).status).toBe(403);
-      const { receipt } = (await ask({ code, machine: 'm1' })).body;
-      expect(decodeJwt(String(receipt))).toMatchObject({ item: 1042, machine: 'm1' });
-      expect(String(receipt)).not.toContain(code);
-      expect((await ask({ code: running.code('other-item'), machine: 'm1' })).status).toBe(403);
-    },
-  },
-  'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(14, PGLITE),
-  'examples/guides/token-store.md: postgres-token-store.test.ts': passes(10, {
+  'redis.md: own-limit.js': async (running) =>
+    expect(await running.printed()).toMatch(/^10 too_many_attempts ([1-9]|[1-5]\d|60)\n$/),
+  'stores.md: sql-holder-store.test.ts': passes(10, PGLITE),
+  'stores.md: postgres-token-store.test.ts': passes(7, {
     ...PGLITE,
     env: { DOCS_FAST_CLOCK: '1' },
   }),
-  // jest's own CommonJS, in which `import()` throws, is a test of the packed tarball.
-  'examples/guides/testing.md: app.jest.test.cjs': passes(1, { args: ['--require', JEST_GLOBALS] }),
-  'examples/guides/testing.md: app.vitest.test.js': passesInVitest(3),
-  'examples/guides/testing.md: login.vitest.test.js': passesInVitest(1),
-  'examples/guides/typescript.md: app.test.ts': passesInVitest(1),
-  'examples/guides/testing.md: mock-agent.js': passes(2),
-  'examples/guides/testing.md: more.js': prints('0\n'),
-  'examples/guides/testing.md: shop.node.test.js': passes(3),
-  'examples/guides/migrating.md: before.js': async (running) => {
-    // The mistake that the page warns of: an outage reads as a wrong code, for customers too.
-    expect(await onABadDay(running, '/downloads')).toEqual({ seen: 403, unseen: 403 });
-  },
-  'examples/guides/migrating.md: after.js': async (running) => {
-    await expectGuard(running, '/downloads');
-    expect(await onABadDay(running, '/downloads')).toEqual({ seen: 200, unseen: 503 });
-  },
-  'examples/guides/migrating.md: own-answers.js': async (running) => {
-    const wrong = await running.get('/downloads', { 'x-purchase-code': WRONG });
-    expect([wrong.status, await wrong.json()]).toEqual([
-      403,
-      { error: 'Invalid purchase code', code: 'purchase_code_invalid' },
-    ]);
-    const { unseen } = await onABadDay(running, '/downloads');
-    expect(unseen).toBe(503);
-    running.sandbox.faults.errorRate = 0;
-    // Somebody at the customer's address has guessed: that says nothing about the customer's code.
-    const ask = (code: string) => running.get('/downloads', { 'x-purchase-code': code });
-    for (let i = 1; i <= 10; i++) await ask(guess(i));
-    const waiting = await ask(running.code('video-item'));
-    expect([waiting.status, await waiting.json()]).toEqual([
-      429,
-      { error: 'Please try again later', code: 'too_many_attempts' },
-    ]);
-  },
-  'examples/guides/migrating.md: custom-callback.js': async (running) => {
-    const origin = await running.origin();
-    const browser = new Browser();
-    const account = { url: `${origin}/account?tab=2`, status: 200 };
-    expect(await browser.logIn(account.url)).toMatchObject(account);
-    const callback = browser.history.find((url) => url.includes('auth_key=')) ?? '';
-    expect(await browser.open(callback)).toMatchObject({ url: `${origin}/account`, status: 200 });
-    const refused = await new Browser().get(callback);
-    expect([refused.status, await refused.json()]).toEqual([401, { code: 'login_failed' }]);
-    const visitor = new Browser();
-    const last = await visitor.logInUpToCallback(`${origin}/login`);
-    running.sandbox.faults.errorRate = 1;
-    const outage = await visitor.get(last, { accept: 'application/json' });
-    expect([outage.status, await outage.json()]).toMatchObject([
-      503,
-      { code: 'service_unavailable' },
-    ]);
-  },
-  'examples/guides/rotating-keys.md: main.js': {
+  'keys.md: rotate.js': {
     async prepare() {
       const folder = await mkdtemp(join(tmpdir(), 'marketgate-key-'));
-      return {
-        env: { API_KEY_FILE: join(folder, 'key') },
-        end: () => rm(folder, { recursive: true }),
-      };
+      const end = () => rm(folder, { recursive: true });
+      return { env: { API_KEY_FILE: join(folder, 'key') }, end };
     },
-    async check(running) {
-      const { sandbox, env } = running;
+    async check({ sandbox, env, ...running }) {
       const file = env.API_KEY_FILE ?? '';
       await writeFile(file, `${sandbox.data.workspaces[0]?.api_key}\n`);
-      await expectGuard(running, '/downloads');
+      await expectGuard({ sandbox, env, ...running }, '/downloads');
       await writeFile(file, `${sandbox.data.rotateApiKey('northlight')}\n`);
-      expect(
-        await statusOf(running.get('/downloads', { 'x-purchase-code': running.code('extended') })),
-      ).toBe(200);
+      const code = running.code('extended');
+      expect(await statusOf(running.get('/downloads', { 'x-purchase-code': code }))).toBe(200);
     },
   },
-  'examples/guides/rotating-keys.md: lists.js': prints('marketplace\n', {
+  'keys.md: lists.js': prints('marketplace\n', {
     env: {
       TOKEN_KEY_NEW: Buffer.alloc(32, 8).toString('base64'),
       COOKIE_SECRET_NEW: 'another-one-that-is-long-enough-too',
     },
   }),
-  'examples/guides/express-4.md: main.cjs': {
-    options: { env: { DOCS_EXPRESS: 'express4' } },
+  'keys.md: shops.js': {
+    options: {
+      seeded: ({ workspaces: [, south], apps: [, partners] }) => ({
+        SOUTH_API_KEY: south?.api_key ?? '',
+        PARTNERS_APP_ID: partners?.app_id ?? 'partners',
+        PARTNERS_APP_SECRET: partners?.app_secret ?? 'partners-secret',
+      }),
+    },
     async check(running) {
-      // An error of an async handler is answered, and does not end the process.
-      running.sandbox.faults.errorRate = 1;
-      expect(await statusOf(running.get('/author'))).toBe(503);
-      running.sandbox.faults.errorRate = 0;
-      expect(await (await running.get('/items/1042')).json()).toMatchObject({ id: 1042 });
-      const form = await fetch(`${await running.origin()}/downloads/1042`, {
-        method: 'POST',
-        body: new URLSearchParams({ purchase_code: running.code('supported') }),
-      });
-      expect(form.status).toBe(200);
+      await expectGuard(running, '/north/downloads/1042');
+      const code = running.code('other-workspace');
+      const download = (shop: string) =>
+        statusOf(running.get(`/${shop}/downloads/1061`, { 'x-purchase-code': code }));
+      expect([await download('south'), await download('north')]).toEqual([200, 403]);
+      const body = new URLSearchParams({ purchase_code: code });
+      const redeemed = fetch(`${await running.origin()}/redeem`, { method: 'POST', body });
+      expect(await statusOf(redeemed)).toBe(200);
+      await expectNoFormsFromElsewhere(running, '/redeem');
+      const start = await running.get('/partners/login');
+      expect(start.headers.get('location')).toContain(`app_id=${running.env.PARTNERS_APP_ID}`);
     },
   },
-  'examples/guides/watching.md: main.js': async (running) => {
+  'watching.md: main.js': async (running) => {
     await expectGuard(running, '/downloads', 204);
     expect(running.output()).toMatch(/^\{"event":"guard",.*"allowed":true/m);
-    expect(running.output()).toContain(
-      '{"event":"lookup","what":"purchase","source":"service","outcome":"negative"}',
-    );
   },
-  'examples/guides/watching.md: prometheus.js': async (running) => {
+  'watching.md: prometheus.js': async (running) => {
     await expectGuard(running, '/downloads', 204);
     const port = /^metrics at (\d+)$/m.exec(running.output())?.[1];
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    expect((await running.get('/metrics')).status).toBe(404);
     expect(text).toContain('marketgate_guard_decisions_total{allowed="true",code="none"} 1');
-    expect(text).toMatch(/duration_seconds_count\{endpoint="\/api\/purchases\/validation",.*\} 2/);
+  },
+  // jest's own CommonJS, in which `import()` throws, is a test of the packed tarball.
+  'testing.md: app.jest.test.cjs': passes(1, { args: ['--require', JEST_GLOBALS] }),
+  'testing.md: app.vitest.test.js': passesInVitest(3),
+  'testing.md: login.vitest.test.js': passesInVitest(1),
+  'testing.md: mock-agent.js': passes(2),
+  'testing.md: more.js': prints('0\n'),
+  'testing.md: shop.node.test.js': passes(3),
+  'questions.md: signed.js': {
+    options: { env: { FILES_SECRET: 'not-so-secret-but-of-32-characters' } },
+    async check(running) {
+      await expectNoStartWithout(running, 'FILES_SECRET');
+      await guarded('/downloads/1042', 302)(running);
+      const customer = { 'x-purchase-code': SUPPORTED };
+      const { headers } = await running.get('/downloads/1042', customer);
+      const address = headers.get('location') ?? '';
+      expect(await statusOf(running.get(address))).toBe(200);
+      expect(await statusOf(running.get(address.replace('1042', '1046')))).toBe(403);
+      expect(await statusOf(running.get('/files/1042.zip'))).toBe(403);
+    },
   },
 };
+
+/** By page and file, from the top of the repository. */
+export const GUIDE_CHECKS: Checks = Object.fromEntries(
+  Object.entries(CHECKS).map(([name, check]) => [`examples/guides/${name}`, check]),
+);
