@@ -1,8 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
-import { copyFile, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { basename, extname, join, resolve } from 'node:path';
 import { defineConfig } from 'tsup';
 import ts from 'typescript';
 
@@ -19,6 +18,25 @@ const IMPORTED = {
   },
 };
 
+/** The folders of the packages that are built in. */
+const builtIn = new Set<string>();
+
+/** The licence of each package that is built in. */
+const licences = () =>
+  Promise.all(
+    [...builtIn].sort().map(async (folder) => {
+      const names = await readdir(folder);
+      const [file] = [/^licen[cs]e/i, /^readme/i].flatMap(
+        (name) => names.find((each) => name.test(each)) ?? [],
+      );
+      const text = file === undefined ? '' : await readFile(join(folder, file), 'utf8');
+      // Some have it at the end of their page.
+      const licence = text.replace(/^.*^## License\s+/ims, '');
+      if (!/copyright/i.test(licence)) throw new Error(`${folder} has no licence`);
+      return `${basename(folder)}\n\n${licence}`;
+    }),
+  );
+
 export default defineConfig(({ outDir = 'dist' }) => ({
   entry: { ...IMPORTED.entry, cli: 'src/cli/main.ts' },
   // One build, which `import` finds by its names: a class is the same class however it was loaded, and
@@ -28,8 +46,9 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   dts: IMPORTED,
   sourcemap: false,
   treeshake: true,
-  // Built in: the parts of zod that are used load in 5 ms, where the whole package takes 37.
-  noExternal: [/^zod/],
+  // Built in: zod, because the parts that are used load in 5 ms where the whole package takes 37; express-session for the
+  // shop that `marketgate demo` starts, and nothing else.
+  noExternal: [/^zod/, 'express-session'],
   // Without splitting every entry would carry its own copy of a shared class, and `instanceof`
   // would fail between `marketgate` and `marketgate/sandbox`.
   splitting: true,
@@ -41,16 +60,34 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   },
   esbuildPlugins: [
     {
-      // Files that the sandbox reads from its own folder (style, script, clip) become text in the bundle.
-      name: 'inline-assets',
+      // What the sandbox reads becomes a part of it.
+      name: 'files-of-the-sandbox',
       setup(build) {
-        const read = /readFileSync\(new URL\('(.+?)', import\.meta\.url\), '(utf8|base64)'\)/g;
-        build.onLoad({ filter: /[\\/]src[\\/]sandbox[\\/].+\.ts$/ }, async ({ path }) => {
-          const code = await readFile(path, 'utf8');
-          const inlined = code.replace(read, (_call, file: string, encoding: 'utf8' | 'base64') =>
-            JSON.stringify(readFileSync(new URL(file, pathToFileURL(path)), encoding)),
+        build.onLoad({ filter: /[\\/]src[\\/]sandbox[\\/]files\.ts$/ }, async () => {
+          const folder = 'src/sandbox/files';
+          const names = (await readdir(folder, { recursive: true })).filter((name) =>
+            extname(name),
           );
-          return { contents: inlined, loader: 'ts' };
+          const files = names.map((name) => {
+            const encoding = /\.(mp3|webm)$/.test(name) ? 'base64' : 'utf8';
+            const text = readFileSync(join(folder, name), encoding);
+            return [name.replaceAll('\\', '/'), [text, encoding]];
+          });
+          const contents = `const FILES = new Map(${JSON.stringify(files)});
+export const fileOf = (name) => FILES.has(name) ? Buffer.from(...FILES.get(name)) : undefined;
+export const textFile = (name) => String(fileOf(name));`;
+          return { contents, loader: 'js' };
+        });
+      },
+    },
+    {
+      name: 'licences',
+      setup(build) {
+        build.onEnd(({ metafile }) => {
+          for (const path of Object.keys(metafile?.inputs ?? {})) {
+            const [, folder] = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
+            if (folder !== undefined) builtIn.add(folder);
+          }
         });
       },
     },
@@ -92,7 +129,8 @@ export default defineConfig(({ outDir = 'dist' }) => ({
       );
       await writeFile(join(outDir, `${name}.d.ts`), `export * from './${name}.cjs';\n`);
     }
-    await copyFile('node_modules/zod/LICENSE', join(outDir, 'zod.LICENSE'));
+    await writeFile(join(outDir, 'LICENSES.txt'), (await licences()).join('\n'));
+    await cp('examples/shop/public', join(outDir, 'public'), { recursive: true });
   },
 }));
 

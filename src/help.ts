@@ -1,5 +1,3 @@
-import { sep } from 'node:path';
-
 /** How each package manager runs the command of an installed package. */
 const RUNNERS: Readonly<Record<string, string>> = {
   npm: 'npx',
@@ -9,19 +7,18 @@ const RUNNERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The package manager that has started this process, as its scripts are told; else the one that has installed this file,
- * because `node server.mjs` says nothing about it.
+ * The command that runs `marketgate` here: by the package manager that has started this process, as its scripts and
+ * programs are told. `npx marketgate` where none is known: `node server.mjs` says nothing about it.
  */
-function packageManager(): string {
-  const [starter = ''] = /^\w+/.exec(process.env.npm_config_user_agent ?? '') ?? [];
-  if (Object.hasOwn(RUNNERS, starter)) return starter;
-  if (process.versions.bun !== undefined) return 'bun';
-  const folders = import.meta.dirname.split(sep);
-  if (folders.includes('.pnpm')) return 'pnpm';
-  return folders.includes('.yarn') ? 'yarn' : 'npm';
+export function commandIn(environment: NodeJS.ProcessEnv): string {
+  const { npm_config_user_agent: agent = '', npm_execpath: path = '' } = environment;
+  const [, manager = ''] =
+    /^(npm|pnpm|yarn|bun)\b/.exec(agent) ?? /(npm|pnpm|yarn|bun)[^/\\]*$/.exec(path) ?? [];
+  return `${RUNNERS[manager] ?? (process.versions.bun ? 'bunx' : 'npx')} marketgate`;
 }
 
-const RUN = `${RUNNERS[packageManager()]} marketgate`;
+/** The same for this process. */
+export const SELF = commandIn(process.env);
 
 /** The command that prints the page about a code, as in `npx marketgate explain login_failed`. */
-export const helpFor = (code: string): string => `${RUN} explain ${code}`;
+export const helpFor = (code: string): string => `${SELF} explain ${code}`;

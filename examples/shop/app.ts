@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import session from 'express-session';
 import { errorHandler, type KeyApi, type LoginApi } from 'marketgate';
@@ -9,7 +9,9 @@ import { addRoutes } from './routes.js';
 
 export const SHOP_NAME = 'Northlight Studio';
 
-export interface AppParts extends Omit<Shop, 'shopName'> {
+export interface AppParts extends Omit<Shop, 'shopName' | 'clock'> {
+  /** By default the time of this machine. */
+  clock?: (() => number) | undefined;
   keyApi: KeyApi;
   loginApi: LoginApi;
   sessionSecret: string;
@@ -21,14 +23,15 @@ export interface AppParts extends Omit<Shop, 'shopName'> {
 
 /** The shop, which listens nowhere yet. */
 export function createApp(parts: AppParts): Express {
-  const { keyApi, loginApi, buyUrl, sessionSecret, mediaOrigin, production, onError } = parts;
-  const shop: Shop = { shopName: SHOP_NAME, keyApi, buyUrl, onError };
+  const { keyApi, loginApi, buyUrl, sessionSecret, mediaOrigin, production } = parts;
+  const { clock = Date.now, onError } = parts;
+  const shop: Shop = { shopName: SHOP_NAME, keyApi, buyUrl, clock, onError };
   const app = express();
   app.disable('x-powered-by');
   if (production) app.set('trust proxy', 1);
 
   app.use(securityHeaders(mediaOrigin));
-  const assets = fileURLToPath(new URL('./public', import.meta.url));
+  const assets = join(import.meta.dirname, 'public');
   app.use('/assets', express.static(assets, { maxAge: '1h' }));
   app.use((_req, res, next) => {
     // Pages depend on who is logged in, and must not reappear after the logout.

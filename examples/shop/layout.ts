@@ -139,6 +139,8 @@ export interface Shop {
   readonly keyApi: KeyApi;
   /** Where an item is bought, and its support renewed: the service gives no address. */
   readonly buyUrl: (item: Item) => string;
+  /** The time, by which support ends. */
+  readonly clock: () => number;
   /** Called with errors that need the operator, for a log. */
   readonly onError: (error: unknown, req: Request) => void;
 }

@@ -88,7 +88,7 @@ export function addRoutes(app: Express, shop: Shop): void {
   app.get('/account', (req, res, next) => {
     const customer = customerOf(req);
     if (customer === undefined) return next();
-    const main = accountView(customer, ownPurchases(req), takeJustAdded(req));
+    const main = accountView(customer, ownPurchases(req), takeJustAdded(req), shop.clock());
     sendPage(req, res, shop, { title: 'Your account', section: 'account', main });
   });
 }
@@ -98,6 +98,7 @@ function itemPage(req: Request, shop: Shop, problem?: CodeProblem): Page {
   const { originalUrl } = req;
   const main = itemView(item, {
     own: ownPurchaseOf(req, item.id),
+    now: shop.clock(),
     buyUrl: shop.buyUrl(item),
     loginHref: customerOf(req) ? undefined : `/login?to=${encodeURIComponent(originalUrl)}`,
     justAdded: takeJustAdded(req),

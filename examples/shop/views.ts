@@ -53,11 +53,13 @@ ${names.map((name) =>
 }
 
 function card(item: Item): Html {
-  const picture = webUrl(item.media.thumbnail);
+  const { thumbnail, preview_video: video, preview_audio: audio } = item.media;
+  const picture = webUrl(thumbnail);
+  const kind = video ? 'Video' : audio ? 'Audio' : undefined;
   return html`<li class="card">
-<div class="thumb">${picture && html`<img src="${picture}" alt="" loading="lazy" width="480" height="360">`}${kindMark(item)}</div>
+<div class="thumb">${picture && html`<img src="${picture}" alt="" loading="lazy" width="480" height="360">`}</div>
 <div class="card-body">
-${item.category && html`<p class="eyebrow">${item.category}</p>`}
+${(item.category || kind) && html`<p class="eyebrow">${item.category}${kind && html` <span class="mark">${kind}</span>`}</p>`}
 <h2><a href="/items/${item.id}">${item.name}</a></h2>
 ${tagList(item.tags, 3)}
 ${item.price?.regular !== undefined && html`<p class="price">${money(item.price.regular, item.currency)}</p>`}
@@ -65,14 +67,10 @@ ${item.price?.regular !== undefined && html`<p class="price">${money(item.price.
 </li>`;
 }
 
-function kindMark({ media }: Item): Html | false {
-  if (media.preview_video) return html`<span class="mark">Video</span>`;
-  return Boolean(media.preview_audio) && html`<span class="mark">Audio</span>`;
-}
-
 /** What the page of an item depends on besides the item. */
 export interface ItemState {
   readonly own: OwnPurchase | undefined;
+  readonly now: number;
   readonly buyUrl: string;
   /** For visitors who are not logged in. */
   readonly loginHref: string | undefined;
@@ -112,7 +110,7 @@ function prices({ price, currency }: Item): Html | false {
 }
 
 /** A link for customers who redeemed a code, the form for the others, the login for visitors. */
-function download(item: Item, { own, loginHref, justAdded, problem }: ItemState): Html {
+function download(item: Item, { own, now, loginHref, justAdded, problem }: ItemState): Html {
   return html`<section class="panel" id="download" aria-labelledby="download-title">
 <h2 id="download-title">${own ? 'Yours to download' : 'Bought it already?'}</h2>
 ${addedNotice(justAdded)}
@@ -121,7 +119,7 @@ ${
     ? html`<p>You redeemed a code for this item${own.licence && html` (${own.licence} licence)`}.</p>
 <p><a class="button wide" href="/items/${item.id}/download">Download${item.version && html` version ${item.version}`}</a></p>
 <p class="small">${
-        isSupported(own)
+        isSupported(own, now)
           ? html`<a href="/items/${item.id}/support">Get support</a>`
           : html`Support has ended. <a href="/items/${item.id}/renew">Renew it</a>`
       }</p>`
@@ -226,6 +224,7 @@ export function accountView(
   customer: Customer,
   purchases: readonly OwnPurchase[],
   justAdded: string | undefined,
+  now: number,
 ): Html {
   return html`<h1>Your account</h1>
 ${addedNotice(justAdded)}
@@ -240,13 +239,13 @@ ${customer.email && html`<p>${customer.email}</p>`}
 <div class="row"><h2 id="purchases">Your purchases</h2><a class="button quiet" href="/redeem">Redeem ${purchases.length > 0 ? 'another' : 'a'} code</a></div>
 ${
   purchases.length > 0
-    ? html`<ul class="owned">${purchases.map(ownPurchase)}</ul>`
+    ? html`<ul class="owned">${purchases.map((own) => ownPurchase(own, now))}</ul>`
     : html`<div class="empty"><p>Nothing here yet. Redeem the purchase code of something you bought to download it.</p></div>`
 }
 </section>`;
 }
 
-function ownPurchase(own: OwnPurchase): Html {
+function ownPurchase(own: OwnPurchase, now: number): Html {
   const picture = webUrl(own.thumbnail);
   return html`<li class="panel own">
 <div class="thumb small">${picture && html`<img src="${picture}" alt="" loading="lazy" width="96" height="96">`}</div>
@@ -255,7 +254,7 @@ function ownPurchase(own: OwnPurchase): Html {
 <dl class="facts">
 <div><dt>Covers</dt><dd>Downloads${own.version && html`, now version ${own.version}`}</dd></div>
 ${own.licence && html`<div><dt>Licence</dt><dd>${own.licence}</dd></div>`}
-<div><dt>Support</dt><dd>${support(own)}</dd></div>
+<div><dt>Support</dt><dd>${support(own, now)}</dd></div>
 ${own.boughtOn && html`<div><dt>Bought</dt><dd>${day(own.boughtOn)}</dd></div>`}
 <div><dt>Code</dt><dd>ends in <code>${own.code.slice(-4)}</code></dd></div>
 </dl>
@@ -263,7 +262,7 @@ ${own.boughtOn && html`<div><dt>Bought</dt><dd>${day(own.boughtOn)}</dd></div>`}
 <div class="own-do">
 <a class="button" href="/items/${own.itemId}/download">Download<span class="visually-hidden"> ${own.itemName}</span></a>
 ${
-  isSupported(own)
+  isSupported(own, now)
     ? html`<a class="button quiet" href="/items/${own.itemId}/support">Get support<span class="visually-hidden"> for ${own.itemName}</span></a>`
     : html`<a class="button quiet" href="/items/${own.itemId}/renew">Renew support<span class="visually-hidden"> for ${own.itemName}</span></a>`
 }
@@ -271,14 +270,14 @@ ${
 </li>`;
 }
 
-const isSupported = ({ supportedUntil }: OwnPurchase): boolean =>
-  Date.parse(supportedUntil ?? '') > Date.now();
+const isSupported = ({ supportedUntil }: OwnPurchase, now: number): boolean =>
+  Date.parse(supportedUntil ?? '') > now;
 
 /** Some deployments leave out the date once it has passed. */
-function support(own: OwnPurchase): Html {
+function support(own: OwnPurchase, now: number): Html {
   const until = own.supportedUntil;
   if (until === undefined) return html`<span class="badge">None at present</span>`;
-  return isSupported(own)
+  return isSupported(own, now)
     ? html`<span class="badge good">Until ${day(until)}</span>`
     : html`<span class="badge warn">Ended on ${day(until)}</span>`;
 }

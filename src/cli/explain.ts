@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
-import { nearest } from '../sandbox/nearest.js';
-import { CommandError, table, wrap } from './io.js';
+import { CommandError, type RunOptions, table, wrap } from './io.js';
+import { nearest } from './nearest.js';
 
 /** Where the pages are: from the built files, and from this one. */
 const FOLDERS = ['../src/errors/pages/', '../errors/pages/'];
@@ -16,23 +16,34 @@ const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
 ]);
 
 /**
- * `marketgate explain [CODE]`: gives the page that the `help` of an error or a warning names, as plain text.
- * @throws CommandError that names the nearest code, when the given one does not exist.
+ * `marketgate explain [WHAT]`: gives the page that the `help` of an error or a warning names, as plain text. For a status
+ * or a word it lists the pages that have it, or gives the only one.
+ * @throws CommandError that names the nearest code, when nothing is found.
  */
-export function explain(given: string | undefined, columns?: number): string {
+export function explain(given: string, { self, io: { columns } }: RunOptions): string {
+  const asked = given.toLowerCase();
   const codes = Object.keys(KINDS);
-  if (given === undefined) {
-    const rows = codes.map((code) => [code, KINDS[code] ?? '', summaryOf(pageOf(code))]);
-    return `${table(rows, columns)}\n\nnpx marketgate explain CODE prints the page of one.`;
+  const code = codes.find((each) => each.toLowerCase() === asked);
+  if (code !== undefined) return textOf(pageOf(code), columns).trimEnd();
+  // In the order of how much a page is about the word.
+  const countIn = (each: string) => pageOf(each).toLowerCase().split(asked).length;
+  const isIn = (each: string) => KINDS[each] === asked || (asked.length > 2 && countIn(each) > 1);
+  const found = given === '' ? codes : codes.filter(isIn).sort((a, b) => countIn(b) - countIn(a));
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return textOf(pageOf(only), columns).trimEnd();
+  if (found.length === 0) {
+    const meant = nearest(
+      asked,
+      codes.map((each) => each.toLowerCase()),
+    );
+    const name = codes.find((each) => each.toLowerCase() === meant);
+    const advice = name ? `did you mean ${name}?` : '"marketgate explain" lists all';
+    throw new CommandError(
+      `explain: there is no code of this name, nor a status or word on a page; ${advice}`,
+    );
   }
-  const byLowerCase = new Map(codes.map((code) => [code.toLowerCase(), code]));
-  const code = byLowerCase.get(given.toLowerCase());
-  if (code === undefined) {
-    const found = byLowerCase.get(nearest(given.toLowerCase(), [...byLowerCase.keys()]) ?? '');
-    const advice = found ? `did you mean ${found}?` : '"marketgate explain" lists all';
-    throw new CommandError(`explain: there is no code of this name; ${advice}`);
-  }
-  return textOf(pageOf(code), columns).trimEnd();
+  const rows = found.map((each) => [each, KINDS[each] ?? '', summaryOf(pageOf(each))]);
+  return `${table(rows, columns)}\n\n${self} explain CODE prints the page of one.`;
 }
 
 /** Markdown as plain text, with code indented. The pages have titles, paragraphs, lists, code and no links. */

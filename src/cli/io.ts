@@ -17,11 +17,32 @@ export interface Io {
 export interface RunOptions {
   readonly io: Io;
   readonly environment: NodeJS.ProcessEnv;
+  /** The command that runs `marketgate` here, as in "npx marketgate". */
+  readonly self: string;
   /** The working directory: its `.env` is read unless `--env` names another. */
   readonly cwd: string;
   /** Called before the sandbox starts. Resolves when the sandbox must stop. */
   readonly untilStopped: () => Promise<unknown>;
 }
+
+/** The flags that were given, by their names. */
+export type Values = Readonly<Record<string, string | boolean | string[] | undefined>>;
+
+/** A command of `marketgate`. */
+export interface Command {
+  readonly about: string;
+  /** As help says them: `<name>` is required, `[name]` is not, and `...` is several. */
+  readonly takes?: string;
+  /** What each flag is about, by its name as help says it: `url <url>` has a value, `fault <switch...>` several. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** Printed at the end of its help. */
+  readonly more?: string;
+  /** What it resolves to is the exit code, if it is a number; otherwise that is 0. */
+  readonly run: (values: Values, given: readonly string[]) => unknown;
+}
+
+/** All commands, by their names: one word, or two for what another has. */
+export type Commands = Readonly<Record<string, Command>>;
 
 export const processIo: Io = {
   out: (line) => void process.stdout.write(`${line}\n`),

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { once } from 'node:events';
+import { SELF } from '../help.js';
 import { processIo } from './io.js';
 import { run } from './program.js';
 
@@ -14,6 +15,7 @@ for (const stream of [process.stdout, process.stderr]) {
 run(process.argv.slice(2), {
   io: processIo,
   environment: process.env,
+  self: SELF,
   cwd: process.cwd(),
   untilStopped: () => Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]),
 }).then(

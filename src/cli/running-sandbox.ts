@@ -1,38 +1,37 @@
 import { NetworkFailure } from '../http/failure.js';
 import { ACTIONS, type Action, API, SANDBOX_HEADER } from '../sandbox/actions.js';
-import { nearest } from '../sandbox/nearest.js';
-import { SWITCHES } from '../sandbox/switches.js';
-import type { Command, Commands, Values } from './command.js';
-import { CommandError, printable, printableJson, type RunOptions, table, wrap } from './io.js';
+import { SWITCHES, textOf } from '../sandbox/switches.js';
+import {
+  type Command,
+  CommandError,
+  type Commands,
+  printable,
+  printableJson,
+  type RunOptions,
+  table,
+  type Values,
+  wrap,
+} from './io.js';
+import { nearest } from './nearest.js';
 import { readSettings } from './settings.js';
 
 export const DEFAULT_URL = 'http://127.0.0.1:4000';
-/** Where `marketgate` is installed in an app, as the README does it, only npx finds it. */
-export const SELF = 'npx marketgate';
 const TIMEOUT = 5000;
 
 const FLAGS = {
-  url: {
-    value: '<url>',
-    about: `where the sandbox runs (default: MARKETPLACE_BASE_URL of the environment or ./.env, else ${DEFAULT_URL})`,
-  },
-  json: { about: 'print JSON' },
+  'url <url>': `where the sandbox runs (default: MARKETPLACE_BASE_URL of the environment or ./.env, else ${DEFAULT_URL})`,
+  json: 'print JSON',
 };
 
 /** `marketgate sandbox NAME`, for every action of a sandbox that runs. */
 export function controlCommands(options: RunOptions): Commands {
   const { io } = options;
   const commandOf = (name: string, action: Action): Command => ({
-    about: action.about,
-    takes: takesOf(action),
-    flags: FLAGS,
-    more:
-      action.fields.length > 0 && !action.list
-        ? `Fields, in this order or by name: ${action.fields.join(', ')}`
-        : '',
+    ...{ about: action.about, takes: takesOf(action), flags: FLAGS },
+    more: action.list ? '' : `Fields, in this order or by name: ${action.fields.join(', ')}`,
     async run(values, given) {
       const fields = action.list?.read(given) ?? fieldsOf(name, action, given);
-      const result = await ask(urlOf(values, options), name, fields);
+      const result = await ask(urlOf(values, options), name, fields, options);
       const said = action.isReading
         ? action.says?.(result as never)
         : Reflect.get(result, 'message');
@@ -53,11 +52,11 @@ export function controlCommands(options: RunOptions): Commands {
   return {
     ...Object.fromEntries(commands),
     'sandbox switches': {
-      about: 'list every fault and every difference of dialect, with the values it takes',
-      flags: {},
+      about:
+        'list every fault and every difference of dialect, with where it starts and what it takes',
       run() {
         const rows = SWITCHES.map(({ name, entry: { initial, about, expected } }) => {
-          return [name, JSON.stringify(initial ?? null), `${about} (${expected})`];
+          return [name, textOf(initial), `${about} (${expected})`];
         });
         io.out(table(rows, io.columns));
       },
@@ -81,7 +80,7 @@ function fieldsOf(name: string, { fields }: Action, given: readonly string[]): o
     const [, named = '', value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
     const field = named || names.find((each) => found[each] === undefined);
     if (field === undefined || !names.includes(field)) {
-      const meant = named && nearest(named, names);
+      const meant = nearest(named, names);
       const problem = named && `there is no field "${named}"; `;
       const advice = meant ? `did you mean ${meant}?` : `its fields are ${fields.join(', ')}`;
       throw new CommandError(`${name}: ${problem}${advice}`);
@@ -98,17 +97,19 @@ function urlOf({ url }: Values, options: RunOptions): string {
 }
 
 /** Asks a running sandbox for an action. @throws CommandError with exit code 1 where none answers. */
-async function ask(origin: string, name: string, fields: object): Promise<object> {
+async function ask(
+  origin: string,
+  name: string,
+  fields: object,
+  { self }: RunOptions,
+): Promise<object> {
   const noSandbox = (problem: string) => {
-    const advice = `start one with "${SELF} sandbox", or name its address with --url`;
+    const advice = `start one with "${self} sandbox", or name its address with --url`;
     return new CommandError(`no sandbox at ${origin}: ${problem}; ${advice}`, 1);
   };
   const response = await fetch(`${origin}${API}/${name}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(fields),
-    redirect: 'manual',
-    signal: AbortSignal.timeout(TIMEOUT),
+    ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+    ...{ body: JSON.stringify(fields), redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) },
   }).catch((error: Error) => {
     throw noSandbox(problemOf(error));
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { MAX_TIMER_DELAY } from '../deadline.js';
 import { readDuration } from '../sandbox/clock.js';
-import { CommandError, type RunOptions, readFile } from './io.js';
+import { CommandError, type RunOptions, readFile, type Values } from './io.js';
 
 /** The environment variable of each setting; the examples use the same names. */
 export const VARIABLES = {
@@ -16,6 +16,13 @@ export const VARIABLES = {
 } as const;
 
 type Name = keyof typeof VARIABLES;
+
+/** The flags of those that are no secret. */
+const FLAGS: Readonly<Record<string, string>> = {
+  baseUrl: 'base-url',
+  authUrl: 'auth-url',
+  appId: 'app-id',
+};
 
 /** A message that names the variables and flags of the command line in place of the options of a client or a sandbox. */
 export const inVariables = (message: string): string =>
@@ -40,31 +47,26 @@ export interface Settings extends Partial<Record<Name, string | undefined>> {
   readonly file: string | undefined;
 }
 
-/** The flags that `doctor` and `verify` share. */
-export type SettingFlags = { readonly allowInsecure?: boolean } & {
-  readonly [flag in 'baseUrl' | 'authUrl' | 'appId' | 'timeout' | 'env']?: string;
-};
-
 /**
  * Reads each setting from the flags, else from the environment, else from the file. A blank variable counts
  * as absent.
  * @throws CommandError that names the flag.
  */
-export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptions): Settings {
-  const { timeout: limit = '10s', allowInsecure = false, env, ...given } = flags;
-  const timeout = readDuration(limit) ?? 0;
+export function readSettings(flags: Values, { environment, cwd }: RunOptions): Settings {
+  const { timeout: limit = '10s', env, 'allow-insecure': allowInsecure = false } = flags;
+  const timeout = readDuration(String(limit)) ?? 0;
   if (timeout < 1)
     throw new CommandError('--timeout must be a duration with its unit, as in 10s or 500ms');
   const dotEnv = join(cwd, '.env');
-  const file = env ?? (existsSync(dotEnv) ? dotEnv : undefined);
+  const file = env === undefined ? (existsSync(dotEnv) ? dotEnv : undefined) : String(env);
   const fromFile = file === undefined ? {} : readFile('--env', file, parseEnv);
   const settings = Object.entries(VARIABLES).map(([name, variable]) => [
     name,
-    Reflect.get(given, name) || environment[variable]?.trim() || fromFile[variable]?.trim(),
+    flags[FLAGS[name] ?? ''] || environment[variable]?.trim() || fromFile[variable]?.trim(),
   ]);
   return {
     ...Object.fromEntries(settings.filter(([, value]) => value)),
-    allowInsecure,
+    allowInsecure: allowInsecure === true,
     timeout: Math.min(Math.round(timeout), MAX_TIMER_DELAY),
     isProduction: (environment.NODE_ENV || fromFile.NODE_ENV) === 'production',
     file,

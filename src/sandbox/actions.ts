@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
+import { acceptLogin } from './callback.js';
 import { DAY, readDuration } from './clock.js';
 import type { SandboxContext } from './context.js';
-import { codeOf, findOrThrow, type SandboxCode } from './data/sandbox-data.js';
-import { parseOrThrow, RECORDS } from './data/schema.js';
-import { acceptLogin } from './login-api/callback.js';
-import { changeSwitches, readSwitches, switchesSaid, switchValues } from './switches.js';
+import { codeOf, findOrThrow, type SandboxCode } from './data.js';
+import { parseOrThrow, RECORDS } from './schema.js';
+import { changeSwitches, meantBy, readSwitches, switchesSaid, switchValues } from './switches.js';
 
 /** Where the JSON API of a sandbox is. */
 export const API = '/sandbox/api';
@@ -35,15 +35,10 @@ type Shape = Readonly<Record<string, z.ZodMiniType>>;
 /** A form and the command line send text: a number, a list or a yes becomes what its field takes. */
 function typed(shape: Shape, given: unknown): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
-  const read = ([name, value]: [string, unknown]): [string, unknown] => {
-    if (typeof value !== 'string' || shape[name]?.safeParse(value).success !== false)
-      return [name, value];
-    try {
-      return [name, JSON.parse(value)];
-    } catch {
-      return [name, value];
-    }
-  };
+  const read = ([name, value]: [string, unknown]) => [
+    name,
+    shape[name]?.safeParse(value).success === false ? meantBy(value) : value,
+  ];
   return Object.fromEntries(Object.entries(given).map(read));
 }
 
@@ -68,12 +63,12 @@ function action<S extends Shape, R extends object>(
 
 /** When an app notices what became of a purchase. */
 const NOTICED =
-  'An app that has this code in its cache notices at the second visit once 5 minutes have passed, or at the first once 65 have (by the defaults of marketgate). Sooner: keyApi.invalidate(code) or the option fresh in the app, or a restart of an app without a shared cache.';
+  'An app that has this code in its cache notices from the second visit once 5 minutes have passed, from the first once 65 have (by the defaults of marketgate), or at once if it asks again: keyApi.invalidate(code), or the option fresh of its guard.';
 const NOTICED_SOON = 'An app that was told no asks again after 30 seconds.';
 
-/** A code with what the service answers for it now. */
-const codeNow = ({ data, clock }: SandboxContext, code: string): SandboxCode =>
-  codeOf(data, findOrThrow(data.purchases, 'purchase_code', code), clock.now());
+/** All codes with what the service answers for them now. */
+export const codesOf = ({ data, clock }: Pick<SandboxContext, 'data' | 'clock'>): SandboxCode[] =>
+  data.purchases.map((each) => codeOf(data, each, clock.now()));
 
 /** Codes with what they are now, one a line. */
 export const codesSaid = (codes: readonly SandboxCode[]): string =>
@@ -97,8 +92,9 @@ const toPurchase = (
     { purchase_code: z.string() },
     (context, { purchase_code }) => {
       const code = purchase_code.trim();
+      const { data, clock } = context;
       change(context, code);
-      return codeNow(context, code);
+      return codeOf(data, findOrThrow(data.purchases, 'purchase_code', code), clock.now());
     },
     { says: (code) => `${said(code)} ${noticed}` },
   );
@@ -116,42 +112,37 @@ const { user_name, ...user } = RECORDS.users.shape;
 const { name: app_name, ...app } = RECORDS.apps.shape;
 const { name: item_name, ...item } = RECORDS.items.shape;
 
-const switches = { says: switchesSaid };
+const RESETS = ['faults', 'dialect', 'data', 'clock', 'requests'] as const;
+const SWITCH_GROUPS: Reset[] = ['faults', 'dialect'];
+type Reset = (typeof RESETS)[number];
+const NO_RESET = `expected ${RESETS.join(', ')}, or a list of these`;
 
 /**
  * Every action, by its name: a form of the console, `POST /sandbox/api/NAME` and `marketgate sandbox NAME` are the same.
  * The JSON that they give has snake case names, as the service's has.
  */
 export const ACTIONS: Readonly<Record<string, Action>> = {
-  codes: action(
-    'list all codes with what the service answers for them',
-    {},
-    ({ data, clock }) => data.purchases.map((each) => codeOf(data, each, clock.now())),
-    { isReading: true, says: codesSaid },
-  ),
+  codes: action('list all codes with what the service answers for them', {}, codesOf, {
+    isReading: true,
+    says: codesSaid,
+  }),
   'add-purchase': action(
     'sell an item: gives a new code; support is ahead, over or none',
     {
       item_id,
       support: z.optional(z.enum(['ahead', 'over', 'none'])),
-      supported_until: z.nullable(supported_until),
+      supported_until,
       ...optional(sold),
     },
-    (context, { support, ...fields }) => {
-      const over = { supported_until: context.clock.now() - DAY };
-      const sale = context.data.addPurchase({
-        ...fields,
-        ...(support === 'none' ? { supported_until: null } : support === 'over' ? over : {}),
-      });
-      return codeNow(context, sale.purchase_code);
+    ({ data, clock }, { support, ...fields }) => {
+      const until = { ahead: undefined, over: clock.now() - DAY, none: null }[support ?? 'ahead'];
+      const supported_until = fields.supported_until ?? until;
+      return codeOf(data, data.addPurchase({ ...fields, supported_until }), clock.now());
     },
     { says: said, value: 'code' },
   ),
   renew: toPurchase('renew the support of a purchase for half a year', ({ data }, code) =>
     data.renewSupport(code),
-  ),
-  'end-support': toPurchase('end the support of a purchase', ({ data, clock }, code) =>
-    data.setSupportedUntil(code, clock.now() - 1000),
   ),
   refund: toPurchase('refund a purchase', ({ data }, code) => data.refundPurchase(code)),
   unrefund: toPurchase(
@@ -229,11 +220,14 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     },
     {
       says: ({ now }) =>
-        `The sandbox’s clock shows ${now}. Your app has a clock of its own, unless its clients were made with sandbox.clock.`,
+        `The sandbox’s clock shows ${now}. An app follows it whose clients were made with sandbox.clock, as the shop of "marketgate demo"; others have a clock of their own.`,
       value: 'now',
     },
   ),
-  show: action('tell which switches are on', {}, switchValues, { ...switches, isReading: true }),
+  show: action('tell which switches are on', {}, switchValues, {
+    says: switchesSaid,
+    isReading: true,
+  }),
   set: {
     about: 'set faults and differences of dialect',
     fields: ['switch=value'],
@@ -242,23 +236,23 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
       changeSwitches(context, changes);
       return switchValues(context);
     },
-    ...switches,
+    says: switchesSaid,
     list: { takes: '<switch...>', read: readSwitches },
   },
   reset: action(
-    'reset switches by name, or all of: faults, dialect, data, clock, requests; without names, all switches',
-    { names: z.optional(z.union([z.string(), z.array(z.string())])) },
-    (context, { names = ['faults', 'dialect'] }) => {
-      const others: Record<string, () => void> = {
+    `reset what is named, of ${RESETS.join(', ')}; without names, all switches`,
+    { names: z.optional(z.union([z.enum(RESETS), z.array(z.enum(RESETS))], NO_RESET)) },
+    (context, { names = SWITCH_GROUPS }) => {
+      const resets: Record<Reset, () => void> = {
+        faults: () => context.faults.clear(),
+        dialect: () => changeSwitches(context, { dialect: null }),
         data: () => context.data.reset(),
         clock: () => context.clock.reset(),
         requests: () => context.record.clear(),
       };
-      const given = [names].flat();
-      const reset = given.filter((name) => !Object.hasOwn(others, name));
-      changeSwitches(context, Object.fromEntries(reset.map((name) => [name, null])));
-      for (const name of given) others[name]?.();
-      return { reset: given, ...switchValues(context) };
+      const reset: Reset[] = [names].flat();
+      for (const name of reset) resets[name]();
+      return { reset, ...switchValues(context) };
     },
     {
       says({ reset, ...values }) {

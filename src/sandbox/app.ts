@@ -1,18 +1,15 @@
-import { readFileSync } from 'node:fs';
 import type { ErrorRequestHandler, Express } from 'express';
 import express from 'express';
 import { API, SANDBOX_HEADER } from './actions.js';
-import { CONSOLE } from './console/page.js';
-import { consoleRouter } from './console/router.js';
+import { consoleRouter } from './api.js';
+import { CONSOLE } from './console.js';
 import type { SandboxContext } from './context.js';
-import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
-import { loginApiRouter, sendLoginError } from './login-api/endpoints.js';
+import { textFile } from './files.js';
+import { keyApiRouter, sendRefusal } from './key-api.js';
+import { loginApiRouter, sendLoginError } from './login-api.js';
 import { mediaRouter } from './media.js';
 import { errorPage, sendPage } from './pages.js';
-import { picture } from './pictures.js';
 import { interfaceOf, Refused } from './request.js';
-
-const DOCUMENT = readFileSync(new URL('../openapi.json', import.meta.url), 'utf8');
 
 const SENTENCES: Readonly<Record<number, string>> = {
   413: 'The request body is too large.',
@@ -37,7 +34,7 @@ const errors =
     const part = interfaceOf(req.path);
     if (part === 'key-api') return sendRefusal(context, res, status, message);
     if (part === 'login-api') return sendLoginError(context, res, status, message);
-    const isApi = req.path.startsWith(API) || req.path === '/openapi.json';
+    const isApi = req.path.startsWith(API);
     const isPage = req.accepts(isApi ? ['json', 'html'] : ['html', 'json']) === 'html';
     if (!isPage) res.status(status).json({ message });
     else sendPage(res, errorPage(message, status));
@@ -53,17 +50,16 @@ export function createApp(context: SandboxContext): Express {
   });
   // Neither is recorded. Whoever opens the address of the sandbox wants to see what there is; browsers ask for the other.
   app.get('/', (_req, res) => res.redirect(302, CONSOLE));
-  app.get('/favicon.ico', (_req, res) => void res.type('svg').send(picture('', true)));
+  app.get('/favicon.ico', (_req, res) => {
+    res.type('svg').send(textFile('pictures/northlight.svg'));
+  });
   // For whoever waits for the start: docker, CI, a test of another process.
   app.get('/health', (_req, res) => void res.json({ status: 'ok' }));
-  app.get('/openapi.json', (_req, res) => {
-    res.type('json').send(DOCUMENT);
-  });
   app.use(context.record.recordRequest);
   app.use(keyApiRouter(context));
   app.use(loginApiRouter(context));
   app.use(consoleRouter(context));
-  app.use(mediaRouter(context.data));
+  app.use(mediaRouter());
   app.use((req, res) => {
     if (/-api$/.test(interfaceOf(req.path))) throw new Refused(404, 'There is no such endpoint.');
     sendPage(res, errorPage('There is no such page.', 404));

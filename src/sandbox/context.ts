@@ -1,16 +1,16 @@
 import * as z from 'zod/mini';
 import { createClock } from './clock.js';
-import { hostnameOf } from './console/guard.js';
-import { SandboxData } from './data/sandbox-data.js';
-import { parseOrThrow, redirectUrl, type SandboxSeed } from './data/schema.js';
-import { buildSeed } from './data/seed.js';
-import { createCredentials } from './login-api/credentials.js';
+import { createCredentials } from './credentials.js';
+import { SandboxData } from './data.js';
+import { hostnameOf } from './guard.js';
 import { createRecord, type SandboxRequest } from './record.js';
+import { parseOrThrow, redirectUrl, type SandboxSeed } from './schema.js';
+import { buildSeed } from './seed.js';
 import { createSwitches, type SandboxDialect } from './switches.js';
 
 /** Options of {@link createSandbox}; every one can be left out. */
 export interface SandboxOptions {
-  /** Parts that replace the default seed's: users, workspaces, apps, items, purchases. Or an answer of items/all. */
+  /** Parts that replace the default seed's: users, workspaces, apps, items, purchases. */
   seed?: Partial<SandboxSeed> | undefined;
   /** The time to start from, as a function that gives epoch milliseconds. Default: `Date.now`. */
   clock?: (() => number) | undefined;

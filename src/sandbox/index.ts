@@ -14,15 +14,7 @@ export type {
   NewUser,
   SandboxCode,
   SandboxData,
-} from './data/sandbox-data.js';
-export type {
-  SandboxSeed,
-  SeedApp,
-  SeedItem,
-  SeedPurchase,
-  SeedUser,
-  SeedWorkspace,
-} from './data/schema.js';
+} from './data.js';
 export type { SandboxRequest } from './record.js';
 export type { SandboxInterface } from './request.js';
 export {
@@ -31,6 +23,14 @@ export {
   type SandboxListening,
   type SandboxSnapshot,
 } from './sandbox.js';
+export type {
+  SandboxSeed,
+  SeedApp,
+  SeedItem,
+  SeedPurchase,
+  SeedUser,
+  SeedWorkspace,
+} from './schema.js';
 export type {
   FaultScope,
   SandboxDialect,

@@ -2,20 +2,16 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import type { Express } from 'express';
+import { codesOf } from './actions.js';
 import { createApp } from './app.js';
+import { acceptLogin } from './callback.js';
 import type { SandboxClock } from './clock.js';
-import { hostnameOf } from './console/guard.js';
 import { createContext, type SandboxContext, type SandboxOptions } from './context.js';
-import {
-  codeOf,
-  firstCredentials,
-  type SandboxCode,
-  type SandboxData,
-} from './data/sandbox-data.js';
-import type { SandboxSeed } from './data/schema.js';
-import { buildSeed } from './data/seed.js';
-import { acceptLogin } from './login-api/callback.js';
+import { firstCredentials, type SandboxCode, type SandboxData } from './data.js';
+import { hostnameOf } from './guard.js';
 import type { SandboxRequest } from './record.js';
+import type { SandboxSeed } from './schema.js';
+import { buildSeed } from './seed.js';
 import {
   changeSwitches,
   type SandboxDialect,
@@ -87,8 +83,7 @@ export class Sandbox {
 
   /** Codes to try, with what to expect of each. */
   get codes(): readonly SandboxCode[] {
-    const now = this.clock();
-    return this.data.purchases.map((purchase) => codeOf(this.data, purchase, now));
+    return codesOf(this.#context);
   }
 
   /** The first app's registered redirect URL. `undefined`: none; a login then asks for it. */

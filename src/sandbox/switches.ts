@@ -1,6 +1,3 @@
-import { readDuration, UNITS } from './clock.js';
-import { nearest } from './nearest.js';
-
 /**
  * How real deployments differ from the specification, as far as an app can notice: one switch per difference, combinable,
  * and changeable while the sandbox runs. By default, the sandbox does as the specification says. Any other difference is
@@ -83,64 +80,64 @@ export interface SandboxFaults extends ScopedFaults {
 }
 
 /** One switch: the options, the console, the JSON API and the command line read this. */
-export interface Switch<T = unknown> {
+export interface Switch {
   /** What it does when it is on, in a few words. */
   readonly about: string;
-  readonly initial: T;
-  readonly takes: (value: unknown) => boolean;
+  readonly initial: unknown;
   /** Which values it takes, as an error says it. */
   readonly expected: string;
+  readonly takes: (value: unknown) => boolean;
   /** What to choose from in the console; without any, a value is typed in. */
-  readonly choices?: readonly T[];
-  /** What its number counts, if that is time. As text it is a duration, with a unit. */
-  readonly unit?: keyof typeof UNITS;
+  readonly choices?: readonly unknown[];
 }
 
-type SwitchesOf<Settings> = { readonly [Name in keyof Settings]-?: Switch<Settings[Name]> };
-
 /** A switch with some values to choose from; the first is where it starts. */
-const oneOf = <const T extends readonly (string | boolean | undefined)[]>(
-  about: string,
-  ...choices: T
-): Switch<T[number]> => ({
-  ...{ about, initial: choices[0] as T[number], choices },
-  takes: (value) => choices.includes(value as T[number]),
+const oneOf = (about: string, ...choices: readonly unknown[]): Switch => ({
+  ...{ about, choices, initial: choices[0] },
   expected: choices.flatMap((each) => JSON.stringify(each) ?? []).join(', '),
+  takes: (value) => choices.includes(value),
 });
 
-const onOff = (about: string): Switch<boolean> => oneOf(about, false, true);
+const onOff = (about: string): Switch => oneOf(about, false, true);
+
+/** A switch with a value to type in. */
+const typed = (
+  about: string,
+  initial: unknown,
+  expected: string,
+  takes: (value: unknown) => boolean,
+): Switch => ({ about, initial, expected, takes });
 
 const isWithin = (value: unknown, least: number, most: number): boolean =>
   typeof value === 'number' && value >= least && value <= most;
 
 /** A switch that is off, on, or a whole number. */
-const onOrNumber = (about: string, most: number): Switch<boolean | number> => ({
-  ...{ about, initial: false, choices: [false, true] },
-  takes: (value) =>
-    typeof value === 'boolean' || (Number.isInteger(value) && isWithin(value, 0, most)),
-  expected: `true, false or a whole number up to ${most}`,
-});
+const onOrNumber = (about: string, most: number): Switch =>
+  typed(
+    about,
+    false,
+    `true, false or a whole number up to ${most}`,
+    (value) => typeof value === 'boolean' || (Number.isInteger(value) && isWithin(value, 0, most)),
+  );
 
-/** In minutes. */
-const TEN_YEARS = 5_256_000;
-/** A timer of Node.js that is longer fires at once. Not imported: that would split the clients' bundle in two. */
-const MAX_TIMER_DELAY = 2 ** 31 - 1;
-const isDelay = (value: unknown) => isWithin(value, 0, MAX_TIMER_DELAY);
+const TEN_YEARS_IN_MINUTES = 5_256_000;
+/** A timer of Node.js that is longer fires at once. */
+const isDelay = (value: unknown) => isWithin(value, 0, 2 ** 31 - 1);
 
-const DIALECT: SwitchesOf<SandboxDialect> = {
+const DIALECT: Readonly<Record<keyof SandboxDialect, Switch>> = {
   errorStatus: oneOf('HTTP status of documented errors: 4xx, or 200', undefined, 'http', 'ok'),
   localised: oneOf('Messages in another language', false, true, 'tr', 'de'),
   nulls: onOff('null where a value is missing'),
   supportedUntilPast: onOff('supported_until also when it has passed'),
-  rateLimit: onOrNumber('429 after so many requests a minute and address; on is 60', 1e9),
+  rateLimit: onOrNumber('429 after so many requests a minute and address; true is 60', 1e9),
   apiDisabled: onOff('An HTML 404 on every path of the key API'),
   authorizeMethod: oneOf('How the auth_key is exchanged', 'post', 'get'),
-  tokenMinutes: {
-    about: 'How long a new access_token lives',
-    ...{ initial: 60, unit: 'm' },
-    takes: (value) => isWithin(value, 0, TEN_YEARS),
-    expected: 'a duration with its unit, as in 90s; in code and JSON, minutes',
-  },
+  tokenMinutes: typed(
+    'How many minutes a new access_token lives',
+    60,
+    'a number of minutes',
+    (value) => isWithin(value, 0, TEN_YEARS_IN_MINUTES),
+  ),
   vanishedUser: onOff('get_user_info answers [], as for a user who was deleted'),
   htmlOutage: onOff('The login API answers an HTML page with HTTP 200'),
   oneLiveAuthKey: onOff('A new auth_key ends the previous one of the same app and user'),
@@ -148,26 +145,23 @@ const DIALECT: SwitchesOf<SandboxDialect> = {
   echoState: onOff('A state given to /api/oauth comes back with the auth_key'),
 };
 
-const FAULTS: SwitchesOf<ScopedFaults> = {
-  latency: {
-    about: 'Waits so long first; two are the least and the most',
-    ...{ initial: 0, unit: 'ms' },
-    takes: (value) =>
+const FAULTS: Readonly<Record<keyof ScopedFaults, Switch>> = {
+  latency: typed(
+    'Waits so many milliseconds first; two are the least and the most',
+    0,
+    'milliseconds, as in 300 or [100,1000]',
+    (value) =>
       isDelay(value) || (Array.isArray(value) && value.length === 2 && value.every(isDelay)),
-    expected: `a duration with its unit, as in 300ms or [100ms,1s]; in code and JSON, milliseconds up to ${MAX_TIMER_DELAY}`,
-  },
+  ),
   hang: onOff('Never answers'),
   // More seconds cannot be said as a date.
-  rateLimit: {
-    ...onOrNumber('429 with Retry-After; on is 30 seconds', 1e12),
-    unit: 's',
-    expected: 'true, false or a duration with its unit, as in 30s; in code and JSON, whole seconds',
-  },
-  errorRate: {
-    about: 'Share of requests answered 500, 0 to 1, spread evenly',
-    ...{ initial: 0, expected: 'a number from 0 to 1' },
-    takes: (value) => isWithin(value, 0, 1),
-  },
+  rateLimit: onOrNumber('429, with so many seconds as Retry-After; true is 30', 1e12),
+  errorRate: typed(
+    'Share of requests answered 500, 0 to 1, spread evenly',
+    0,
+    'a number from 0 to 1',
+    (value) => isWithin(value, 0, 1),
+  ),
   html: onOff('An HTML page with HTTP 200'),
   truncated: onOff('Cuts the body in the middle, in a complete answer'),
   endless: onOff('A body that never ends'),
@@ -175,14 +169,12 @@ const FAULTS: SwitchesOf<ScopedFaults> = {
 };
 
 const GROUPS = { faults: FAULTS, dialect: DIALECT };
+type Group = keyof typeof GROUPS;
 
 /** Every switch that a sandbox has, with its full name, such as `faults.latency`. */
 export const SWITCHES = (['faults', 'dialect'] as const).flatMap((group) =>
   Object.entries<Switch>(GROUPS[group]).map(([key, entry]) => ({
-    name: `${group}.${key}`,
-    group,
-    key,
-    entry,
+    ...{ name: `${group}.${key}`, group, key, entry },
   })),
 );
 
@@ -192,44 +184,40 @@ function checkSwitch(name: string, { takes, expected }: Switch, value: unknown):
 }
 
 /**
- * Puts switches on one object, each as a property; `undefined` and `delete` put a switch back. A misspelt switch or a
- * wrong value throws, because a test that sets a switch nobody reads would pass for the wrong reason.
+ * Puts switches on one object, each as a property; `undefined` puts a switch back. A misspelt switch or a wrong value
+ * throws, because a test that sets a switch nobody reads would pass for the wrong reason.
  *
  * @param scope - What its faults are for; `''` for the general ones.
  * @param onChange - Called when a switch is set.
  * @param methods - What the object can do besides; not among its keys.
  */
 function switchObject<Settings extends object>(
-  group: keyof typeof GROUPS,
+  group: Group,
   scope: FaultScope | '',
   onChange: () => void,
   methods: object = {},
 ): Settings {
-  const switches: Readonly<Record<string, Switch>> = GROUPS[group];
-  const values = Object.create(methods);
-  for (const [key, { initial }] of Object.entries(switches)) values[key] = initial;
-  const set = (property: string | symbol, value: unknown): true => {
-    const key = String(property);
-    const name = `${group}.${key}${scope && `@${scope}`}`;
-    const entry = Object.hasOwn(switches, key) ? switches[key] : undefined;
-    if (!entry) {
-      const names = Object.keys(switches).join(', ');
-      throw new TypeError(`${name}: there is no such switch; there are ${names}`);
-    }
-    checkSwitch(name, entry, value);
-    values[key] = value === undefined ? entry.initial : value;
-    onChange();
-    return true;
-  };
-  return new Proxy(values, {
-    set: (_values, key, value) => set(key, value),
-    deleteProperty: (_values, key) => set(key, undefined),
+  const table: Readonly<Record<string, Switch>> = GROUPS[group];
+  const values = Object.entries(table).map(([key, { initial }]) => [key, initial]);
+  return new Proxy(Object.assign(Object.create(methods), Object.fromEntries(values)), {
+    set(target, key, value) {
+      const name = `${group}.${String(key)}${scope && `@${scope}`}`;
+      const entry = typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined;
+      if (entry === undefined) {
+        const names = Object.keys(table).join(', ');
+        throw new TypeError(`${name}: there is no such switch; there are ${names}`);
+      }
+      checkSwitch(name, entry, value);
+      target[key] = value === undefined ? entry.initial : value;
+      onChange();
+      return true;
+    },
   });
 }
 
 /** Puts all switches of an object back. */
 function putBack(settings: object): void {
-  for (const name of Object.keys(settings)) Reflect.deleteProperty(settings, name);
+  for (const key of Object.keys(settings)) Reflect.set(settings, key, undefined);
 }
 
 /** The faults and the dialect of one sandbox. */
@@ -284,9 +272,23 @@ export function switchValues(groups: SwitchGroups): Record<string, unknown> {
   return Object.fromEntries([...general, ...scoped]);
 }
 
+/** The switch of a name; one that both groups have must be given with its group, or with a scope. */
+function locate(given: string, hasScope: boolean) {
+  const [found, other] = SWITCHES.filter(
+    ({ name, key, group }) =>
+      (given === name || given === key) && (!hasScope || group === 'faults'),
+  );
+  if (!found) {
+    const advice = '"marketgate sandbox switches" lists all';
+    throw new TypeError(`${given}: there is no such switch; ${advice}`);
+  }
+  if (other) throw new TypeError(`${given}: there are two; say ${found.name} or ${other.name}`);
+  return found;
+}
+
 /**
- * Sets switches from `{ latency: '2s', 'dialect.nulls': true, 'hang@/api/items/all': true }`, all or none; `null` puts
- * one back, and all of `faults` or `dialect`.
+ * Sets switches from `{ latency: 200, 'dialect.nulls': true, 'hang@/api/items/all': true }`, all or none; `null` puts
+ * one back, and all of `faults` or `dialect`. A text means what {@link meantBy} says.
  *
  * @throws TypeError that names what is wrong.
  */
@@ -297,12 +299,13 @@ export function changeSwitches(
   if (typeof changes !== 'object' || changes === null || Array.isArray(changes)) {
     throw new TypeError('expected an object of switches');
   }
-  const sets = Object.entries(changes).map(([given, change]) => {
+  const sets = Object.entries(changes).map(([given, text]) => {
+    const change = meantBy(text);
     if (given === 'faults' && change === null) return () => groups.faults.clear();
     if (given === 'dialect' && change === null) return () => putBack(groups.dialect);
     const [base = '', scope] = given.split(/@(.*)/s);
     const { name, group, key, entry } = locate(base, scope !== undefined);
-    const value = readValue(entry, change) ?? undefined;
+    const value = change ?? undefined;
     checkSwitch(scope === undefined ? name : `${name}@${scope}`, entry, value);
     const target = scope === undefined ? groups[group] : groups.faults.at(scope as FaultScope);
     return () => Object.assign(target, { [key]: value });
@@ -310,20 +313,9 @@ export function changeSwitches(
   for (const set of sets) set();
 }
 
-/**
- * What a text means for a switch, as commands and forms give it: yes or no, a duration with its unit or two, JSON, or the
- * text itself. Any other value is meant as it is.
- */
-function readValue({ unit }: Switch, given: unknown): unknown {
+/** What a text means, as forms and the command line send it: JSON, or the text itself. */
+export function meantBy(given: unknown): unknown {
   if (typeof given !== 'string') return given;
-  if (/^(on|off|true|false)$/.test(given)) return given === 'on' || given === 'true';
-  if (unit !== undefined) {
-    const [first, second] = given
-      .replace(/^\[|\]$/g, '')
-      .split(',')
-      .map((text) => (readDuration(text) ?? Number.NaN) / UNITS[unit]);
-    return second === undefined ? first : [first, second];
-  }
   try {
     return JSON.parse(given);
   } catch {
@@ -331,50 +323,32 @@ function readValue({ unit }: Switch, given: unknown): unknown {
   }
 }
 
-/** The value of a switch as a text with that meaning; nothing for `undefined`. */
-export function textOf(unit: Switch['unit'], value: unknown): string {
-  if (typeof value === 'string') return value;
-  const text = JSON.stringify(value) ?? '';
-  return unit === undefined ? text : text.replace(/[\d.]+/g, `$&${unit}`);
+/** A value as such a text. */
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? null);
+
+/** The switches of {@link switchValues} that are on, as texts: `latency=[100,300]`. */
+export function switchesOn(values: object): string[] {
+  const initial = new Map(SWITCHES.map(({ name, entry }) => [name, entry.initial ?? null]));
+  return Object.entries(values)
+    .filter(([name, value]) => value !== initial.get(name))
+    .map(([name, value]) => `${name}=${textOf(value)}`);
 }
 
-/** The switch of a name; one that both groups have must be given with its group, or with a scope. */
-function locate(given: string, hasScope: boolean) {
-  const [found, other] = SWITCHES.filter(
-    ({ name, key, group }) =>
-      (given === name || given === key) && (!hasScope || group === 'faults'),
-  );
-  if (!found) {
-    const meant = nearest(given.replace(/^.*\./, ''), [...new Set(SWITCHES.map(({ key }) => key))]);
-    const advice = meant ? `did you mean ${meant}?` : '"marketgate sandbox switches" lists all';
-    throw new TypeError(`${given}: there is no such switch; ${advice}`);
-  }
-  if (other) throw new TypeError(`${given}: there are two; say ${found.name} or ${other.name}`);
-  return found;
-}
-
-/** The switches that are on, in one line. */
-export function switchesSaid(values: object): string {
-  const on = Object.entries(values).flatMap(([name, value]) => {
-    const [base] = name.split('@');
-    const { entry } = SWITCHES.find((each) => each.name === base) ?? {};
-    // A sandbox of another version can have others.
-    const isOn = entry === undefined || value !== (entry.initial ?? null);
-    return isOn ? [`${name}=${textOf(entry?.unit, value)}`] : [];
-  });
-  return on.length > 0 ? `On: ${on.join(', ')}` : 'No switch is on.';
-}
+/** The same in one line. */
+export const switchesSaid = (values: object): string =>
+  switchesOn(values).length > 0 ? `On: ${switchesOn(values).join(', ')}` : 'No switch is on.';
 
 /**
- * Reads `name`, `name=value` and `group.name=value`. A name alone turns the switch on; a comma before a letter
- * separates two.
+ * Reads `name`, which turns a switch on, `name=value` with a value as in code, and `group.name=value`. A comma before a
+ * letter separates two.
  * @param prefix is put ahead of the names that lack it.
  */
 export function readSwitches(given: readonly string[] = [], prefix = ''): Record<string, unknown> {
   const switches = given.flatMap((text) => text.split(/,(?=[a-z])/i));
   return Object.fromEntries(
     switches.map((text) => {
-      const [, name = '', value = true] = /^([^=]*)(?:=(.*))?$/s.exec(text) ?? [];
+      const [, name = '', value = 'true'] = /^([^=]*)(?:=(.*))?$/s.exec(text) ?? [];
       return [name.startsWith(prefix) ? name : prefix + name, value];
     }),
   );

@@ -21,10 +21,6 @@ export function runExample(file: string, env: Env): RunningExample {
   return untilTestEnds(startExample(file, env));
 }
 
-/** Runs an example from its sources, as `npx tsx` does, until the test is over. */
-export const runSources = (file: string, env: Env): RunningExample =>
-  runNode(['--import', 'tsx', file], env);
-
 /** Runs any program from the top of the repository, until the test is over. */
 export const runNode = (args: readonly string[], env: Env): RunningExample =>
   untilTestEnds(start(args, ROOT, env));

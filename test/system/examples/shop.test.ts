@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { wordsFor } from '../../../examples/shop/errors.js';
 import { Browser, type Visit } from '../../support/browser.js';
 import { openShopExample as open, type ShopExample } from './open-shop-example.js';
-import { runExample, runSources } from './run-example.js';
+import { runExample, runNode } from './run-example.js';
 
 const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
 
@@ -29,8 +29,8 @@ describe('examples/shop', () => {
     expect((await linksOn('/?category=Music')).sort()).toEqual([1054, 1055, 1058]);
     for (const [id, preview] of [
       [1042, /<img class="preview"[^>]*preview\.svg"[^>]*alt="Preview of Fjord Light"/],
-      [1049, /<video class="preview"[^>]*preview\.webm"/],
-      [1055, /<audio class="player"[^>]*preview\.wav"/],
+      [1049, /<video class="preview"[^>]*clip\.webm"/],
+      [1055, /<audio class="player"[^>]*music\.mp3"/],
     ] as const) {
       expect((await page(`/items/${id}`)).text).toMatch(preview);
     }
@@ -252,10 +252,10 @@ describe('examples/shop', () => {
 
 describe('npm run demo', { timeout: 40_000 }, () => {
   it('needs no build, says where to click, and ends on Ctrl-C', async () => {
-    const running = runSources('examples/shop/server.ts', { PORT: '0' });
-    const origin = await running.prints(/(http:\/\/localhost:\d+)\/ {2}the catalogue/);
-    const purchase_code = await running.prints(/^ {4}([0-9a-f-]{36}) /m);
-    await running.prints(/Ctrl-C stops it/);
+    const running = runNode(['--import', 'tsx', 'src/cli/main.ts', 'demo', '--port', '0'], {});
+    const origin = await running.prints(/(http:\/\/localhost:\d+)$/m);
+    const purchase_code = await running.prints(/^ {2}([0-9a-f-]{36}) /m);
+    await running.prints(/Ctrl\+C ends it/);
     const browser = new Browser();
     await browser.logIn(`${origin}/account`);
     expect((await browser.submit(`${origin}/redeem`, { purchase_code })).status).toBe(200);

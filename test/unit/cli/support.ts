@@ -52,6 +52,7 @@ export async function cli(
       },
     },
     environment,
+    self: 'npx marketgate',
     cwd,
     untilStopped: () => hasStarted.then(() => whileRunning(out)),
   });

@@ -28,8 +28,7 @@ describe('the console', () => {
     ]) {
       expect(text).toContain(shown);
     }
-    expect(text).toMatch(/GET<\/b> \/api\/items\/all/);
-    expect(text).toMatch(/<b>api_key<\/b> \[redacted\]/);
+    expect(text).toContain('<code>GET /api/items/all</code>');
     expect(await page(running)).not.toContain('/sandbox/console</code>');
     expect(running.sandbox.requests).toHaveLength(1);
   });
@@ -42,7 +41,9 @@ describe('the console', () => {
     running.sandbox.data.refundPurchase(running.code('supported'));
     expect(await firstCopied()).toBe(running.code('extended'));
     const added = [1042, 1049].map((item_id) => running.sandbox.data.addPurchase({ item_id }));
-    const listed = [...(await page(running)).matchAll(/<tr><td><code>([^<]+)/g)].map(([, c]) => c);
+    const listed = [
+      ...(await page(running)).matchAll(/<tr id="purchase-\d+"><td><code>([^<]+)/g),
+    ].map(([, c]) => c);
     const [first, second] = added.map(({ purchase_code }) => purchase_code);
     expect(listed.slice(0, 3)).toEqual([second, first, running.code('supported')]);
   });
@@ -50,9 +51,12 @@ describe('the console', () => {
   it('shows of a failed request what was sent and what was answered, and of an abandoned one that it has ended', async ({
     running,
   }) => {
-    await running.postJson('/api/authorize', { app_id: running.appId });
-    expect(unescaped(await page(running))).toMatch(
-      /not read: \d+ bytes, application\/json<\/span> <br>“Bad Request, invalid app_id”/,
+    await running.post('/api/purchases/validation', {
+      api_key: 'x',
+      purchase_code: running.code('extended'),
+    });
+    expect(await page(running)).toContain(
+      '<small>“Invalid purchase code”, purchase_code …60b2</small>',
     );
     running.sandbox.faults.hang = true;
     const signal = AbortSignal.timeout(40);
@@ -64,7 +68,9 @@ describe('the console', () => {
   it('goes back to the page after a form, so that it needs no script', async () => {
     const running = await start({ clock: () => 0 });
     const added = await post(running, 'add-purchase', { item_id: '1042', support: 'none' });
-    expect([added.status, added.headers.get('location')]).toEqual([303, '/sandbox/console']);
+    expect([added.status, added.headers.get('location')]).toEqual([
+      ...[303, '/sandbox/console#purchase-12'],
+    ]);
     expect(running.sandbox.data.purchases.at(-1)).toMatchObject({ kind: 'added', item_id: 1042 });
     await post(running, 'clock', { advance: '1h' });
     expect(running.sandbox.clock()).toBe(3_600_000);
@@ -80,16 +86,51 @@ describe('the console', () => {
     Object.assign(faults, { latency: 12.5, html: true, rateLimit: 7 });
     faults.at('/api/items/all').hang = true;
     const text = unescaped(await page(running));
-    expect(text).toContain('id="faults.latency" name="faults.latency" data-switch value="12.5ms"');
-    expect(text).toContain('name="faults.html" data-switch checked');
-    expect(text).toContain('name="faults.rateLimit" data-switch checked');
-    expect(text).toContain('value=""de"" selected');
-    expect(text).toContain('faults.hang@/api/items/all=true');
+    expect(text).toContain('name="faults.latency" value="12.5"');
+    expect(text).toMatch(
+      /name="faults.html"><option value="false">off<\/option><option value="true" selected>/,
+    );
+    expect(text).toContain('name="faults.rateLimit" value="7"');
+    expect(text).toContain('value="de" selected');
+    expect(text).toContain('hang@/api/items/all=true');
     faults.latency = [100, 400];
-    expect(await page(running)).toContain('data-switch value="[100ms,400ms]"');
+    expect(await page(running)).toContain('name="faults.latency" value="[100,400]"');
     await post(running, 'reset', { names: 'faults' });
     expect(faults).toMatchObject({ latency: 0, html: false, rateLimit: false });
     expect([faults.at('/api/items/all').hang, dialect.localised]).toEqual([false, 'de']);
+  });
+
+  it('says what an action did and when an app notices, next to the purchase, until the next action on it', async ({
+    running,
+  }) => {
+    const [sold, refunded] = [running.code('extended'), running.code('supported')];
+    const noteOf = async (code: string) =>
+      new RegExp(`<code>${code}(?:(?!<tr)[^])*<tr class="note">((?:(?!</tr>)[^])*)`).exec(
+        await page(running),
+      )?.[1];
+    expect(await noteOf(refunded)).toBeUndefined();
+    await post(running, 'refund', { purchase_code: refunded });
+    await running.postJson('/sandbox/api/renew', { purchase_code: sold });
+    expect(await noteOf(refunded)).toMatch(/Was refunded.*from the second visit once 5 minutes/);
+    expect(await noteOf(sold)).toContain('with support until');
+    await post(running, 'unrefund', { purchase_code: refunded });
+    expect(await noteOf(refunded)).toContain('asks again after 30 seconds');
+    const { headers } = await post(running, 'add-purchase', { item_id: '1046' });
+    const code = running.sandbox.data.purchases.at(-1)?.purchase_code ?? '';
+    expect(headers.get('location')).toBe('/sandbox/console#purchase-12');
+    expect(await noteOf(code)).toMatch(
+      /Copy code.*<a href="http:\/\/localhost:3999\/">Back to the shop/s,
+    );
+  });
+
+  it('names the item of the address, and begins with its purchases', async ({ running }) => {
+    const { text } = await running.get('/sandbox/console?item=1049');
+    expect(text).toContain('<b>Slow Water</b>: sell it here, or renew');
+    expect(text).toContain('<option value="1049" selected>');
+    expect(/<tr id="purchase-\d+"><td><code>([^<]+)/.exec(text)?.[1]).toBe(
+      running.code('video-item'),
+    );
+    expect((await running.get('/sandbox/console?item=%3Cb%3E')).text).not.toContain('<b>:');
   });
 
   it('says what is wrong with a form, as a page and to its script', async ({ running }) => {

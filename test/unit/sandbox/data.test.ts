@@ -1,6 +1,6 @@
-import { describe, expect, vi } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
-import { at, CALLBACK, exchange, it, type Json, NOW, newAuthKey, start } from './support.js';
+import { at, CALLBACK, exchange, it, NOW, newAuthKey, start } from './support.js';
 
 const CODE = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';
 
@@ -104,62 +104,6 @@ describe('a restart', () => {
 });
 
 describe('a seed', () => {
-  /** Items as some deployments send them. */
-  const drifted = (_path: string, { items, ...others }: Json) => ({
-    ...others,
-    status: 'başarılı',
-    items: (items as Json[]).map(({ tags, media, price, ...item }) => ({
-      ...item,
-      ...{ options: null, version: null, demo_link: null, sub_category: null },
-      tags: String(tags),
-      media: { ...(media as Json), screenshots: (media as Json).screenshots ?? null },
-      price: { regular: String(at(price, 'regular')), extended: '150.00' },
-      published_at: '2020-02-18T07:42:08.000000Z',
-    })),
-  });
-  it.each([
-    ['as documented', undefined],
-    ['of other deployments', drifted],
-  ] as const)(
-    'that is the answer of items/all, %s: the same items and media, with codes for them',
-    async (_how, change) => {
-      const service = await start({ answer: change });
-      const path = `/api/items/all?api_key=${service.apiKey}`;
-      const answer = (await service.get(path)).body;
-      const running = await start({ seed: answer as never });
-      const { body } = await running.get(path);
-      const pick = (items: unknown) =>
-        (items as Json[]).map(({ id, name, category, media }) => {
-          const { screenshots = null, ...others } = media as Json;
-          return [id, name, category, others, screenshots && Object.values(screenshots)];
-        });
-      expect(pick(body.items)).toEqual(pick(answer.items));
-      if (!change) expect(body).toEqual(answer);
-      const kinds = ['supported', 'extended', 'support-over', 'unsupported', 'refunded'];
-      expect(running.sandbox.codes.map(({ kind }) => kind)).toEqual(expect.arrayContaining(kinds));
-      expect((await running.validate(running.code('supported'))).status).toBe(200);
-    },
-  );
-
-  it('that is an answer of items/all takes lists as JSON text, dates without a zone, and an item that is there twice', () => {
-    vi.stubEnv('TZ', 'Pacific/Auckland');
-    const item = {
-      ...{ id: 7, name: 'Fjord', version: '2.0.0', price: { regular: 5, extended: 50 } },
-      ...{ tags: '["a","b,c"]', options: '{"0":"JPG"}', published_at: '2020-02-18 07:42:08' },
-      media: { thumbnail: '/t.jpg', screenshots: '["/1.png"]' },
-    };
-    const items = [item, { ...item, version: '1.0.0', tags: '1,2' }, { ...item, id: 8, tags: '9' }];
-    const { data } = createSandbox({ seed: { status: 'success', items } as never });
-    expect(data.items.map(({ id, version, tags }) => [id, version, tags])).toEqual([
-      [7, '2.0.0', ['a', 'b,c']],
-      [8, '2.0.0', ['9']],
-    ]);
-    expect(data.items[0]).toMatchObject({
-      ...{ options: ['JPG'], published_at: '2020-02-18T07:42:08Z' },
-      media: { screenshots: ['/1.png'] },
-    });
-  });
-
   it('replaces parts, leaves the others, and is copied', async () => {
     const user = {
       ...{ user_id: '1', user_name: 'solo', user_email: 'solo@x.example' },

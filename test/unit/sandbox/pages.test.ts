@@ -45,9 +45,9 @@ it('browsers can seek in sounds and clips, by byte ranges', async ({ running }) 
     const response = await fetch(url, { headers: { range } });
     return [response.status, Buffer.from(await response.arrayBuffer()).toString('hex')];
   };
-  expect(await part('preview.wav', 'bytes=8-11')).toEqual([206, '57415645']);
-  expect(await part('preview.webm', 'bytes=0-3')).toEqual([206, '1a45dfa3']);
-  expect((await part('preview.wav', 'lines=1'))[0]).toBe(200);
+  expect(await part('music.mp3', 'bytes=0-1')).toEqual([206, 'fff3']);
+  expect(await part('clip.webm', 'bytes=0-3')).toEqual([206, '1a45dfa3']);
+  expect((await part('music.mp3', 'lines=1'))[0]).toBe(200);
 });
 
 const NO_URL = 'sandbox/console#credentials';
@@ -124,7 +124,7 @@ describe('the login pages', () => {
     const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
     expect(page.location).toBe(`/sandbox/login?attempt=${attempt}`);
     const { location } = await browser.submit('/sandbox/login', { attempt, user_id: '9' });
-    expect((await browser.visit(location)).text).toContain('Choose a test user');
+    expect((await browser.visit(location)).text).toContain('Choose an account');
   });
 
   it('with rememberedConsent, later visits of the browser are redirected at once, with a new auth_key', async () => {
@@ -135,7 +135,7 @@ describe('the login pages', () => {
     const { status, location } = await visit(browser);
     expect([status, location === first]).toEqual([302, false]);
     expect(await infoBehind(running, location)).toMatchObject({ user_id: '3002' });
-    const asked = 'Choose a test user';
+    const asked = 'Choose an account';
     expect((await visit(new Browser(running.authUrl))).text).toContain(asked);
     running.sandbox.dialect.rememberedConsent = false;
     expect((await visit(browser)).text).toContain(asked);

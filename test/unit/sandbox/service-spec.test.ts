@@ -214,7 +214,7 @@ describe('Endpoints', () => {
       ['3001', 'Mira Solheim'],
     ] as const) {
       const login = await browser.visit(`/api/oauth?app_id=${running.appId}`);
-      expect(login.text).toContain('Choose a test user');
+      expect(login.text).toContain('Choose an account');
       const attempt = attemptOn(login.text);
       const chosen = await browser.submit('/sandbox/login', { attempt, user_id });
       const consent = await browser.visit(chosen.location);

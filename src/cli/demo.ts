@@ -1,0 +1,55 @@
+import { styleText } from 'node:util';
+import { startShop } from '../../examples/shop/start.js';
+import { createSandbox } from '../sandbox/index.js';
+import { CommandError, printable, type RunOptions, table } from './io.js';
+import { DEFAULT_URL } from './running-sandbox.js';
+import { printRequest, warnInProduction } from './sandbox.js';
+
+/** `marketgate demo`: the shop of examples/shop next to a sandbox, on one clock with it. */
+export async function demo(given: unknown, options: RunOptions): Promise<void> {
+  const { io, untilStopped, self } = options;
+  const port = Number(given ?? 3000);
+  if (given === '' || !Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new CommandError('--port must be a whole number from 0 to 65535; 0 is any that is free');
+  // Called first, so that Ctrl+C also works during the start.
+  const stopped = untilStopped();
+  const sandbox = createSandbox({ onRequest: printRequest(io) });
+  const { clock, codes } = sandbox;
+  try {
+    // The address that commands ask by default, if it is free.
+    const marketplace = await sandbox.listen(4000).catch(() => sandbox.listen());
+    const start = (on: number) => startShop(marketplace, { port: on, host: '127.0.0.1', clock });
+    const shop = await start(port).catch((error: NodeJS.ErrnoException) => {
+      if (given === undefined && error.code === 'EADDRINUSE') return start(0);
+      const problem = error.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${error.code})`;
+      throw new CommandError(`Port ${port} ${problem}; choose another with --port, or 0 for any`);
+    });
+    sandbox.redirectUrl = `${shop.origin}/callback`;
+    const { baseUrl } = marketplace;
+    const url = baseUrl === DEFAULT_URL ? '' : ` --url ${baseUrl}`;
+    const rows = codes.slice(0, 6).map((each) => {
+      return [`  ${each.code}`, printable(each.item_name), each.description];
+    });
+    io.out(`${styleText('bold', 'The shop is at')}         ${styleText('cyan', shop.origin)}
+${styleText('bold', 'Its marketplace is at')}  ${styleText('cyan', `${baseUrl}/sandbox/console`)}
+
+${styleText('bold', 'Codes to redeem in the shop')}
+${table(rows)}
+
+${styleText('bold', 'A walk')}
+  1. Open the shop, log in as anybody, and redeem the first code: the item is yours to download.
+  2. Refund it on the console, or with ${self} sandbox refund ${codes[0]?.code}${url}
+  3. Press "+ 10 minutes" there, because the shop has the same clock. The first visit to the download is still
+     let in, and makes the shop ask again; the second is refused.
+${styleText('dim', '\nWhat the shop asks of its marketplace is printed here. Ctrl+C ends it.')}`);
+    warnInProduction(options);
+    try {
+      await stopped;
+    } finally {
+      shop.server.closeAllConnections();
+      await shop.close();
+    }
+  } finally {
+    await sandbox.close();
+  }
+}
