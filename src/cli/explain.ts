@@ -38,9 +38,7 @@ export function explain(given: string, { self, io: { columns } }: RunOptions): s
     );
     const name = codes.find((each) => each.toLowerCase() === meant);
     const advice = name ? `did you mean ${name}?` : '"marketgate explain" lists all';
-    throw new CommandError(
-      `explain: there is no code of this name, nor a status or word on a page; ${advice}`,
-    );
+    throw new CommandError(`explain: there is no such code, status or word; ${advice}`);
   }
   const rows = found.map((each) => [each, KINDS[each] ?? '', summaryOf(pageOf(each))]);
   return `${table(rows, columns)}\n\n${self} explain CODE prints the page of one.`;

@@ -100,6 +100,19 @@ describe.each(warnings)('the page of %s', (code) => {
 });
 
 describe('marketgate explain', () => {
+  it.each([
+    ['402', /^purchase_required\n/],
+    ['503', /^service_unavailable +503 .*\nstore_unavailable +503 /],
+    ['refund', /^purchase_code_invalid +403 /m],
+    ['Purchase_Required', /^purchase_required\n/],
+  ])(
+    '%s: takes a status and a word too; the only page is printed, several are listed',
+    async (what, expected) => {
+      const { code, out } = await cli(['explain', what]);
+      expect([code, out]).toEqual([0, expect.stringMatching(expected)]);
+    },
+  );
+
   it.each([...codes, ...warnings])('prints the page of %s as plain text', async (page) => {
     const { code, out } = await cli(['explain', page]);
     expect(code).toBe(0);
@@ -121,7 +134,7 @@ describe('marketgate explain', () => {
     const ran = await cli(['explain', code]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 2, out: '' });
     expect(ran.err).toBe(
-      'explain: there is no code of this name; "marketgate explain" lists all\n',
+      'explain: there is no such code, status or word; "marketgate explain" lists all\n',
     );
   });
 });
