@@ -10,7 +10,7 @@ export interface Outcome {
 // Reads the process group of the program that runs now, and an empty line when it has ended. Its stdin ends with this
 // process, however that ends, so also a killed matrix leaves no process and no folder behind.
 const WATCHDOG =
-  'while read -r group; do now=$group; done; [ -z "$now" ] || kill -9 -- "-$now"; rm -rf "$0"';
+  'while read -r group; do now=$group; done; [ -z "$now" ] || kill -s KILL -- "-$now"; rm -rf "$0"';
 
 /** Runs programs in a workplace, one at a time. */
 export class Runner {
