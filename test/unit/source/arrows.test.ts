@@ -28,10 +28,13 @@ function importsOf(path: string): string[] {
 const IMPORTS = new Map(FILES.map((path) => [path, importsOf(path)]));
 
 describe('the arrows between the files of src', () => {
-  it('lead to files that are there, or the test would see nothing', () => {
-    const all = [...IMPORTS.values()].flat();
-    expect(all.length).toBeGreaterThan(FILES.length);
-    expect(all.filter((path) => !IMPORTS.has(path) && !path.endsWith('.json'))).toEqual([]);
+  it('lead to files of src, but for the shop that the demo starts', () => {
+    const arrows = [...IMPORTS].flatMap(([path, imports]) => imports.map((to) => [path, to]));
+    expect(arrows.length).toBeGreaterThan(FILES.length);
+    const others = arrows.filter(([, to = '']) => !IMPORTS.has(to) && !to.endsWith('.json'));
+    expect(others.map((arrow) => arrow.map(nameOf))).toEqual([
+      ['cli/demo.ts', '../examples/shop/start.ts'],
+    ]);
   });
 
   it('run one way between the folders', () => {
@@ -43,7 +46,7 @@ describe('the arrows between the files of src', () => {
       expect(ORDER).toContain(from);
       for (const to of imports) {
         const [folder = ''] = nameOf(to).split('/');
-        if (ORDER.indexOf(folder) < ORDER.indexOf(from)) {
+        if (ORDER.includes(folder) && ORDER.indexOf(folder) < ORDER.indexOf(from)) {
           against.push(`${nameOf(path)} -> ${nameOf(to)}`);
         }
       }
