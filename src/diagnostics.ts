@@ -162,6 +162,8 @@ export const WARNINGS = {
     'a purchase code came as several values, or as something that is no text, so it is invalid; send one field with the code as text',
   MARKETGATE_NO_SESSION:
     'the purchase code is looked for in req.session, but there is none; put the session middleware before the guard',
+  MARKETGATE_NO_PASSPORT_SESSION:
+    'the session has a logged-in user, but the request has none, so a guard sends the user to the login; put app.use(passport.session()) above the guard',
   MARKETGATE_GUESSES_NOT_SHARED:
     'the limit that processes share could not count a failed attempt, so each process counts for itself; look at what it counts in: the connection, and with Redis whether this user may run scripts (EVAL)',
   MARKETGATE_REDIS_REFUSES:

@@ -11,6 +11,8 @@ export interface MarketgateErrorOptions {
   retryAfter?: number | undefined;
   /** What visitors read instead of the code's usual `detail`. */
   detail?: string | undefined;
+  /** The HTTP status of the response. Default: that of the code. */
+  status?: number | undefined;
 }
 
 /** A {@link MarketgateError} in JSON. `retryAfter` is absent when unknown. */
@@ -47,8 +49,7 @@ export class MarketgateError extends Error {
    * next(new MarketgateError('store_unavailable', 'sessions: the database does not answer'));
    */
   constructor(code: MarketgateErrorCode, message: string, options: MarketgateErrorOptions = {}) {
-    const { status } = ERROR_CODES[code];
-    const { cause, retryAfter, detail } = options;
+    const { cause, retryAfter, detail, status = ERROR_CODES[code].status } = options;
     const help = helpFor(code);
     const expose = status < 500;
     super(expose ? message : `${message} (${help})`, cause === undefined ? undefined : { cause });

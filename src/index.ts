@@ -81,6 +81,12 @@ export {
   loadItems,
 } from './express/load.js';
 export {
+  type LoadPurchaseOptions,
+  loadPurchase,
+  type RequirePurchaseOptions,
+  requirePurchase,
+} from './express/purchase-guard.js';
+export {
   type LoadUserOptions,
   loadUser,
   type RequireAccessTokenOptions,
@@ -89,13 +95,7 @@ export {
   requireLogin,
   type UserIdSource,
   type UserSource,
-} from './express/login.js';
-export {
-  type LoadPurchaseOptions,
-  loadPurchase,
-  type RequirePurchaseOptions,
-  requirePurchase,
-} from './express/purchase-guard.js';
+} from './express/require-login.js';
 export type { ClientOptions, FetchLike } from './http/client-options.js';
 export type { AccessToken } from './model/access-token.js';
 export type { Account, AccountProfile } from './model/account.js';

@@ -43,6 +43,8 @@ export interface PageWords {
   wait?: string | undefined;
   /** The link to the start page. */
   home?: string | undefined;
+  /** The link to the marketplace, where a visitor can log out of the account that this site does not accept. */
+  marketplace?: string | undefined;
   /** The link to {@link Site.contact}. */
   contact?: string | undefined;
 }
@@ -106,7 +108,7 @@ const errorWords = words('title', 'detail', 'button');
 const WORDS: Readonly<Record<string, Check<unknown>>> = {
   ...Object.fromEntries(Object.keys(ERROR_CODES).map((code) => [code, errorWords])),
   continue: words('title', 'userName', 'login', 'connect', 'switch', 'warning', 'button', 'cancel'),
-  page: words('lang', 'code', 'wait', 'home', 'contact'),
+  page: words('lang', 'code', 'wait', 'home', 'marketplace', 'contact'),
 };
 
 const SITE = {
@@ -141,6 +143,7 @@ export const pageWords = ({ words }: Site = {}) => ({
   code: words?.page?.code ?? 'Purchase code',
   wait: words?.page?.wait ?? 'You can try again in {seconds} seconds.',
   home: words?.page?.home ?? 'To the start page',
+  marketplace: words?.page?.marketplace ?? 'To the marketplace, to choose another account',
   contact: words?.page?.contact ?? 'Contact us',
 });
 

@@ -22,6 +22,7 @@ import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js'
 import { type UserInfo, userInfoRecord } from '../model/user-info.js';
 import {
   type AppId,
+  type Check,
   checkedFor,
   choice,
   environmentText,
@@ -29,6 +30,7 @@ import {
   positive,
   readOptions,
   type Table,
+  wrongOption,
 } from '../options.js';
 
 /** Options of {@link LoginApi}. */
@@ -40,7 +42,7 @@ export interface LoginApiOptions extends ClientOptions {
   /** The app's secret, from the developer dashboard. */
   appSecret: string;
   /**
-   * Milliseconds that an access_token lives. Default one hour, as specified; some deployments give
+   * Milliseconds that an access_token lives, a minute or more. Default one hour, as specified; some deployments give
    * them less.
    */
   tokenLifetime?: number | undefined;
@@ -73,11 +75,18 @@ export const OAUTH = '/api/oauth';
 export const AUTHORIZE = '/api/authorize';
 export const GET_USER_INFO = '/api/get_user_info';
 
+/** A shorter lifetime was meant in seconds. */
+const lifetime: Check<number> = (owner, name, value) => {
+  const milliseconds = positive('milliseconds', 3_600_000)(owner, name, value);
+  if (milliseconds >= 60_000) return milliseconds;
+  throw wrongOption(owner, name, 'must be in milliseconds: a minute (60_000) or more');
+};
+
 const OPTIONS = {
   authUrl: serviceUrl,
   appId: environmentText,
   appSecret: environmentText,
-  tokenLifetime: positive('milliseconds', 3_600_000),
+  tokenLifetime: lifetime,
   authorizeMethod: choice('post', 'get'),
   ...CLIENT_OPTIONS,
 } satisfies Table<LoginApiOptions>;

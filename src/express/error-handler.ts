@@ -13,8 +13,8 @@ import { prefersHtml } from '../web/request.js';
 import { refuseWith } from '../web/response.js';
 import { contextOf, varyOn } from './context.js';
 import { errorPage } from './error-page.js';
-import { pathOption, redirectToLogin } from './login.js';
 import { onceNext } from './middleware.js';
+import { blameGuard, pathOption, redirectToLogin } from './require-login.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
@@ -131,11 +131,12 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
   };
 
   const respond = async (
-    error: MarketgateError,
+    given: MarketgateError,
     req: IncomingMessage,
     res: ServerResponse,
   ): Promise<void> => {
     contextOf(req, res);
+    const error = loginPath === undefined ? given : blameGuard(given, loginPath, req);
     const problem = problemInWords(error, site ?? {});
     // After the visitor has left, the error is usually only the aborted request.
     if (problem.status >= 500 && !res.closed) {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { ERROR_CODES, type MarketgateErrorCode, type WayOn } from '../errors.js';
 import { type Html, html } from '../html.js';
 import { addressOf, homeOf, pageWords, type Site, sitePage } from '../site.js';
-import { isLoginRequest } from '../web/login-request.js';
+import { isLoginRequest, notesOf } from '../web/login-request.js';
 
 /** Where a page of an error can lead. */
 interface Places {
@@ -13,6 +13,7 @@ interface Places {
 
 interface Shown {
   readonly code: MarketgateErrorCode;
+  readonly status: number;
   readonly title: string;
   readonly detail: string;
   readonly retryAfter?: number;
@@ -28,7 +29,7 @@ const BUTTONS: Readonly<Record<Exclude<WayOn, 'contact' | 'home'>, string>> = {
 
 /** The page for a visitor: what happened, when to try again, and what to do next. */
 export function errorPage(
-  { code, title, detail, retryAfter }: Shown,
+  { code, status, title, detail, retryAfter }: Shown,
   req: IncomingMessage & { readonly body?: unknown },
   places: Places,
 ): string {
@@ -38,13 +39,14 @@ export function errorPage(
   const content = html`<h1>${title}</h1>
 <p>${detail}</p>
 ${wait && html`<p>${wait}</p>`}
-${nextStep(code, req, places)}`;
+${nextStep(code, status, req, places)}`;
   return sitePage(site, title, content);
 }
 
 /** What leads on, and the start page below it. */
 function nextStep(
   code: MarketgateErrorCode,
+  status: number,
   req: IncomingMessage & { readonly body?: unknown },
   { loginPath, redeemPath, site }: Places,
 ): Html {
@@ -67,8 +69,13 @@ ${homeLink}`;
   let { way }: { way: WayOn } = ERROR_CODES[code];
   // A callback that is opened again would find its auth_key used.
   if (way === 'again' && isLoginRequest(req) && loginPath !== undefined) way = 'login';
+  // A login that the site itself keeps from ending would fail again.
+  if (way === 'login' && status >= 500) way = 'contact';
   if ((way === 'login' || way === 'account') && loginPath !== undefined) {
-    return html`${link(loginPath, button(BUTTONS[way]))}${homeLink}`;
+    const { marketplace } = notesOf(req);
+    const otherAccount =
+      marketplace && html`<p><a href="${marketplace}">${words.marketplace}</a></p>`;
+    return html`${otherAccount}${link(loginPath, button(BUTTONS[way]))}${homeLink}`;
   }
   // The visitor has sent a code with a form, and can correct it or send it again.
   const sentCode = Object.hasOwn(Object(req.body), 'purchase_code');

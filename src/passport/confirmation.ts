@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
-import { html, PAGE_POLICY, page, trusted } from '../html.js';
+import { html, trusted } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
-import { isRandomId, type LoginState, type PendingLogin, shortHash } from './login-state.js';
+import { type Site, sitePage, sitePolicy } from '../site.js';
+import { type LoginState, type OpenLogin, randomId, shortHash } from './login-state.js';
 import type { MarketplaceProfile } from './verify.js';
 
 /**
@@ -39,68 +40,38 @@ export type RenderConfirmation = (
  */
 export type ConfirmWhen = 'auto' | boolean;
 
-const destinationOf = (req: Request): string => req.headers['sec-fetch-dest'] || 'document';
-const isFrame = (req: Request): boolean => ['frame', 'iframe'].includes(destinationOf(req));
-
-/** Whether a page of another site sent the browser here. Browsers say so over https and on localhost; old ones never do. */
-export const isSentByAnotherSite = ({ headers }: Request): boolean =>
-  !['same-origin', 'none'].includes(headers['sec-fetch-site'] || 'none');
-
 /**
- * Whether a login was begun by neither a page of this site nor the visitor, but by another site or a frame. A service
- * worker that forwards a navigation sends "empty". Scripts cannot set the mode "navigate".
- */
-export const isStartedElsewhere = (req: Request): boolean =>
-  isSentByAnotherSite(req) || !(destinationOf(req) === 'document' || isForwarded(req));
-
-const isForwarded = (req: Request): boolean =>
-  destinationOf(req) === 'empty' && req.headers['sec-fetch-mode'] === 'navigate';
-
-/** Whether the browser says that this is no navigation but an image, a script or a `fetch`. */
-export function isSubresource(req: Request): boolean {
-  const mode = req.headers['sec-fetch-mode'];
-  const destination = destinationOf(req);
-  if (mode === 'no-cors') return true;
-  if (destination === 'document' || isFrame(req)) return false;
-  return !isForwarded(req);
-}
-
-/**
- * Whether a callback asks the visitor: by what the login would change, and only then by how it began.
+ * Whether a login asks the visitor.
  *
- * @param state of the browser, before the callback.
- * @param known the {@link LoginState.known} of this account and of who is logged in; `undefined` for nobody.
+ * @param state of the browser, before the login.
+ * @param account a {@link shortHash} of the account that logs in.
  */
-export function mustAsk(
-  when: ConfirmWhen,
-  req: Request,
-  { attempts, mark, ...state }: LoginState,
-  known: string | undefined,
-): boolean {
-  if (mark !== undefined || when === true) return true;
-  if (known !== undefined) return known !== state.known;
-  if (when === false) return false;
-  // Another site's page can load the callback in a hidden frame. The service does not say which attempt a
-  // callback belongs to, so one foreign attempt is enough.
-  return isFrame(req) || attempts.some(({ foreign }) => foreign);
+export function mustAsk(when: ConfirmWhen, state: LoginState, account: string): boolean {
+  const { who, mark, logins } = state;
+  if (when === true) return true;
+  // A renewal changes nothing.
+  if (who !== undefined && account === state.account) return false;
+  if (who !== undefined || mark !== undefined) return true;
+  // The service does not say which attempt a callback belongs to, so one of another site is enough.
+  return when === 'auto' && logins.some(({ foreign }) => foreign);
 }
 
 /** Of the package's own name: everything else in the query of a start is the app's, as in "/login?confirm=1". */
 const PARAMETER = 'marketgate';
 
-/** A confirmation that the query is about, with the visitor's answer to it. */
-export interface Confirmed {
+/** Where a browser looks again, whose session another process can have replaced. */
+export const AGAIN = 'again';
+
+/** What the query says about a page that asks; without an `answer` it requests the page. */
+export interface Asked {
+  /** Of the login that waits, or {@link AGAIN}. */
   readonly id: string;
   readonly answer: 'continue' | 'cancel' | undefined;
 }
 
-/**
- * What the query says about a confirmation; without an `answer` it requests the page. `undefined` when it is not about
- * one.
- */
-export function readConfirmation(query: Record<string, unknown>): Confirmed | undefined {
-  const { [PARAMETER]: id, answer } = query;
-  if (typeof id !== 'string' || !isRandomId(id)) return undefined;
+/** What the query says about a page that asks; `undefined` when it is not about one. */
+export function readAsked({ [PARAMETER]: id, answer }: Record<string, unknown>): Asked | undefined {
+  if (typeof id !== 'string' || !(id === AGAIN || /^[\w-]{22}$/.test(id))) return undefined;
   return { id, answer: answer === 'continue' || answer === 'cancel' ? answer : undefined };
 }
 
@@ -108,40 +79,36 @@ export function readConfirmation(query: Record<string, unknown>): Confirmed | un
  * The page, relative to the callback, so that it is also found below a path that a proxy strips. It does not repeat the
  * auth_key, so that a reload shows the page again.
  */
-export const confirmationQuery = (id: string): string => `?${PARAMETER}=${id}`;
+export const askedQuery = (id: string): string => `?${PARAMETER}=${id}`;
 
-/** The most bytes of a name that are kept. An account can have a name of any length. */
-const MAX_NAME = 56;
+/** The most characters of a name that are kept. An account can have a name of any length. */
+const MAX_NAME = 50;
+const shortName = (name: string): string => [...name].slice(0, MAX_NAME).join('');
 
-/** Only whole letters: `read` counts those that fit. */
-const shortName = (name: string): string =>
-  name.slice(0, new TextEncoder().encodeInto(name, new Uint8Array(MAX_NAME)).read);
-
-export const pendingLogin = (
+/** The login that waits for "Continue", in place of its attempt. */
+export const waitingLogin = (
+  { foreign }: OpenLogin,
+  authKey: string,
   token: AccessToken,
-  { id: account, displayName = account, username = account }: MarketplaceProfile,
-  more: Pick<PendingLogin, 'id' | 'at' | 'key' | 'who' | 'to'>,
-): PendingLogin => ({
-  token,
-  name: shortName(displayName),
-  username: shortName(username),
-  account: shortHash(account),
-  ...more,
+  { id, displayName = id, username = id }: MarketplaceProfile,
+  at: number,
+): OpenLogin => ({
+  ...{ id: randomId(), at, foreign },
+  waiting: {
+    ...{ key: shortHash(authKey), token, account: shortHash(id) },
+    ...{ name: shortName(displayName), username: shortName(username) },
+  },
 });
 
 /**
  * The script of the page ignores clicks on "Continue" for 600 ms after the page or its window has appeared: such a click
- * can be the second half of a double click that began in a window in front of this one. It also sends the form only once,
- * because with a second request the browser would discard the first response, and the login with it. The page works
- * without scripts, too.
+ * can be the second half of a double click that began in a window in front of this one. The page works without scripts, too.
  *
  * `aria-disabled` keeps the button reachable by keyboard, which cannot press it by mistake.
  */
 const SCRIPT = `{
-const [form] = document.forms;
-const button = form.querySelector('.main');
+const button = document.querySelector('button.main');
 let timer;
-let isSent = false;
 const pause = () => {
   clearTimeout(timer);
   button.ariaDisabled = 'true';
@@ -149,14 +116,10 @@ const pause = () => {
 };
 pause();
 addEventListener('focus', pause);
+addEventListener('pageshow', pause);
 document.addEventListener('visibilitychange', pause);
-addEventListener('pageshow', () => { isSent = false; pause(); });
 button.addEventListener('click', (event) => {
   if (event.detail > 0 && button.ariaDisabled) event.preventDefault();
-});
-form.addEventListener('submit', (event) => {
-  if (isSent) event.preventDefault();
-  isSent = true;
 });
 }`;
 
@@ -169,43 +132,68 @@ const WHAT_CHANGES: Record<LoginChange, string> = {
   switch:
     'You are logged in here already. If you go on, you will be logged in with this marketplace account instead.',
 };
+const WARNING = 'If it is not yours, do not go on: somebody may want you to use theirs.';
 
 /**
  * The default "Continue as NAME?" page. Its form uses GET, because the app's callback is a GET route. No
  * other site can forge the answer, because only this page has the id.
  */
-export const sendConfirmationPage: RenderConfirmation = (
-  { name, username, change, action, fields },
-  _req,
-  res,
-) => {
-  const content = html`<h1>Continue as <bdi>${name}</bdi>?</h1>
-<p>User name <strong><bdi>${username}</bdi></strong></p>
-<p>${WHAT_CHANGES[change]} If it is not yours, do not go on: somebody may want you to use theirs.</p>
+function confirmationPage(
+  { name, username, change, action, fields }: Confirmation,
+  site: Site | undefined,
+): string {
+  const words = site?.words?.continue ?? {};
+  const { title = 'Continue as {name}?', userName = 'User name' } = words;
+  const [before, after] = title.split('{name}', 2);
+  const content = html`<h1>${before}${after !== undefined && html`<bdi>${name}</bdi>${after}`}</h1>
+<p>${userName} <strong><bdi>${username}</bdi></strong></p>
+<p>${words[change] ?? WHAT_CHANGES[change]} ${words.warning ?? WARNING}</p>
 <form method="get" action="${action}">
 ${Object.entries(fields).map(([field, value]) => html`<input type="hidden" name="${field}" value="${value}">`)}
-<button class="main" name="answer" value="continue">Continue</button>
-<button name="answer" value="cancel">Not me</button>
+<button class="main" name="answer" value="continue">${words.button ?? 'Continue'}</button>
+<button name="answer" value="cancel">${words.cancel ?? 'Not me'}</button>
 </form>
 ${trusted(`<script>${SCRIPT}</script>`)}`;
-  res.end(page(`Continue as ${name}?`, content));
-};
+  return sitePage(
+    site,
+    title.replace('{name}', () => name),
+    content,
+  );
+}
 
-/** Sends the page: the app's own or {@link sendConfirmationPage}. */
+/** Responds with the page that asks: the app's own or {@link confirmationPage}. */
 export async function sendPage(
   req: Request,
   res: Response,
-  { id, name, username }: PendingLogin,
+  { id, waiting }: OpenLogin,
   change: LoginChange,
-  render: RenderConfirmation,
+  render: RenderConfirmation | undefined,
+  site: Site | undefined,
 ): Promise<void> {
+  setPageHeaders(res, `${sitePolicy(site)}; ${SCRIPT_POLICY}`);
+  const { name = '', username = '' } = waiting ?? {};
+  const form = { action: askedQuery(id), fields: { [PARAMETER]: id } };
+  const confirmation = { name, username, change, ...form };
+  if (render === undefined) res.end(confirmationPage(confirmation, site));
+  else await render(confirmation, req, res);
+}
+
+/** Responds with a page that looks again after two seconds. */
+export function sendPageThatLooksAgain(res: Response, site: Site | undefined): void {
+  setPageHeaders(res, sitePolicy(site));
+  res.setHeader('Refresh', `2; url=${askedQuery(AGAIN)}`);
+  const content = html`<h1>One moment</h1>
+<p>This login is being completed.</p>
+<p><a href="${askedQuery(AGAIN)}">Continue</a></p>`;
+  res.end(sitePage(site, 'One moment', content));
+}
+
+/** No frames, so that the visitor sees what a click is for. */
+function setPageHeaders(res: Response, policy: string): void {
   res.statusCode = 200;
-  // No frames, so that the visitor sees what the click is for.
-  res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; ${SCRIPT_POLICY}`);
+  res.setHeader('Content-Security-Policy', policy);
   res.setHeader('X-Frame-Options', 'DENY');
   res.setHeader('X-Content-Type-Options', 'nosniff');
   res.setHeader('Referrer-Policy', 'no-referrer');
   res.setHeader('Content-Type', 'text/html; charset=utf-8');
-  const form = { action: confirmationQuery(id), fields: { [PARAMETER]: id } };
-  await render({ name, username, change, ...form }, req, res);
 }

@@ -1,73 +1,82 @@
 import type { Request, Response } from 'express';
 import type { StrategyCreatedStatic } from 'passport';
-import { clientKey } from '../attempts/client-key.js';
-import { asError, isMarketgateError } from '../errors.js';
+import { asError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
+import { type Site, siteOfProcess } from '../site.js';
+import { checkKeepsLogin, leaveSession, sessionOf } from '../web/express-session.js';
 import { isFreshLogin, note } from '../web/login-request.js';
-import { isPrefetch, isScripted, pathnameOf, queryOf, withoutQuery } from '../web/request.js';
 import {
-  asciiPath,
-  handleThrown,
-  noStore,
-  refuseWith,
-  requiredResponse,
-  sent,
-} from '../web/response.js';
-import { readReturnTo, removeReturnTo, safeReturnTo } from '../web/return-to.js';
-import {
-  checkKeepsLogin,
-  leaveSession,
-  type SessionRead,
-  sessionOf,
-  watchLogIn,
-} from '../web/session.js';
-import { identityOf, isLoggedIn } from '../web/user.js';
-import {
-  type Confirmed,
-  confirmationQuery,
+  isClick,
+  isPageLoad,
   isSentByAnotherSite,
-  isStartedElsewhere,
-  isSubresource,
+  pathnameOf,
+  queryOf,
+  withoutQuery,
+} from '../web/request.js';
+import { asciiPath, handleThrown, noStore, refuseWith, requiredResponse } from '../web/response.js';
+import {
+  keepReturnTo,
+  readReturnTo,
+  removeReturnTo,
+  safeReturnTo,
+  shownPath,
+} from '../web/return-to.js';
+import { identityOf, identityOfUser } from '../web/user.js';
+import { afterLogIn } from './after-log-in.js';
+import {
+  AGAIN,
+  type Asked,
+  askedQuery,
   mustAsk,
-  pendingLogin,
-  readConfirmation,
+  readAsked,
   sendPage,
+  sendPageThatLooksAgain,
+  waitingLogin,
 } from './confirmation.js';
 import {
+  alreadyUsed,
+  anotherAccount,
+  answeredElsewhere,
+  brokenRedirectUrl,
+  endless,
   Failure,
-  failTellingWhy,
   hostOf,
   notAccepted,
+  notMe,
   notStarted,
+  oneAuthKey,
   report,
   throwAsFailure,
-  tooManyRounds,
   withoutEffect,
-} from './failure.js';
+} from './login-failure.js';
+import type { LoginEnd } from './login-memory.js';
 import {
-  echoOf,
-  isEarly,
-  type LoginAttempt,
+  type LastLogin,
   type LoginState,
-  markFor,
-  type PendingLogin,
-  pageOf,
+  type OpenLogin,
   randomId,
   readState,
   shortHash,
-  whyNoAttempt,
+  type WaitingAccount,
+  whyNoLogin,
+  withLogin,
+  without,
 } from './login-state.js';
 import type { MarketplaceAuthenticateOptions, StrategySetup } from './strategy-options.js';
-import {
-  browserOf,
-  type Elsewhere,
-  endOfSecond,
-  findElsewhere,
-  type LoginEnd,
-  type Outcome,
-  type RunningLogin,
-} from './twice.js';
 import type { MarketplaceProfile } from './verify.js';
+
+/*
+ * The life of a login:
+ *
+ * 1. `#start` stores an attempt with the browser, and sends the browser to the service.
+ * 2. `#callback` takes the attempt and exchanges the auth_key, once. Then the login is completed (5), or it waits (3).
+ * 3. `#page` asks "Continue as NAME?".
+ * 4. `#answer` takes the login that waits, or ends it.
+ * 5. `#complete` ends all logins of the browser, and hands the user to passport.
+ *
+ * What the browser keeps is read once, and handed from step to step: see login-state.ts. What this process remembers, so that
+ * nothing is used twice and what comes twice ends as it did first, is in login-memory.ts. No request waits for another.
+ */
 
 /** What {@link Login} calls: passport's functions, and the strategy's hook. */
 export interface LoginActions extends StrategyCreatedStatic {
@@ -77,27 +86,21 @@ export interface LoginActions extends StrategyCreatedStatic {
   ): void;
 }
 
-/** A browser can have several attempts at once, one per tab. A further one replaces the oldest. */
-const MAX_ATTEMPTS = 5;
-/** After so many logins, or starts, one right after another, a further start would be one of an endless redirect. */
-const MAX_ROUNDS = 5;
-/** How soon a start after the login before it is a part of such a redirect, in milliseconds. */
+/** How a request ends: one of passport's functions with its arguments, or a page of this package. */
+type Outcome =
+  | [type: 'redirect', url: string]
+  | [type: 'success', user: Express.User, info: object, state: LoginState]
+  | [type: 'pass']
+  | [type: 'ask' | 'wait'];
+
+/** So many logins, each begun right after the one before was completed, are an endless redirect. */
+const MAX_ROUNDS = 3;
+/** How soon the next round of such a redirect begins, in milliseconds. */
 const ROUND = 10_000;
+/** How often a browser is marked at most, in milliseconds: a loop of callbacks must not undo what other requests save. */
+const MARK_RENEWAL = 60_000;
 
-const FOLLOW_LINK =
-  'it would use up the auth_key or begin a login that nobody wants; follow the link instead';
-const NAVIGATE =
-  'the visitor must see the marketplace; open the path in the window instead, as in location.href = "/login"';
-
-/** Why an auth_key is not exchanged. */
-const USED = new Error('this auth_key was already used');
-const NO_ATTEMPT = new Error('other callbacks have taken all login attempts');
-
-/**
- * One request to the strategy. The life of an attempt: `#start` begins it; `#callback` claims it when the auth_key is sent,
- * and it stays stored until the login has ended; then `#complete` logs in, or the login waits until `#answer` gets the
- * visitor's "Continue". `#once` is around `#callback` and `#answer`: what a browser sends twice ends as it did first.
- */
+/** One request to the strategy. */
 export class Login {
   readonly #setup: StrategySetup;
   readonly #req: Request;
@@ -106,24 +109,6 @@ export class Login {
   readonly #actions: LoginActions;
   /** Who is logged in when the request comes. */
   readonly #who: string | undefined;
-  /** What is stored about the browser; {@link #save} also writes it there. */
-  #state: LoginState = { attempts: [] };
-  /** The same as it was read last, with what has expired. */
-  #stored: unknown;
-  /** What this request runs, for others of this browser that come meanwhile. */
-  #running: { readonly login: RunningLogin; readonly isSent: Promise<boolean> } | undefined;
-  /** The attempt that this request uses. */
-  #attempt: LoginAttempt | undefined;
-  /** The login that waited for the answer of this request. */
-  #answered: PendingLogin | undefined;
-  /** Where a login leads, also where there was no room to store it. */
-  #to: string | undefined;
-  /** The attempt of a login whose response the browser has dropped. */
-  #inherited: LoginAttempt | undefined;
-  /** The `user_id` of the account that has logged in. */
-  #account: string | undefined;
-  /** How a login has ended that passport could not keep in the session. */
-  #notKept: Outcome | undefined;
 
   /** @throws Error for a request without a response. */
   constructor(
@@ -137,65 +122,68 @@ export class Login {
     this.#res = requiredResponse(req);
     this.#options = options;
     this.#actions = actions;
-    this.#who = isLoggedIn(req) ? shortHash(identityOf(req.user)) : undefined;
+    this.#who = hashOf(identityOf(req));
   }
 
   /** Handles the request, and calls one of passport's functions. */
   async run(): Promise<void> {
-    const outcome = await this.#handle().catch((error: unknown) => this.#failed(error));
     try {
-      this.#perform(outcome);
+      const outcome = await this.#handle().catch((error: unknown) => this.#failed(error));
+      if (outcome !== undefined) this.#perform(outcome);
     } catch (thrown) {
       // By the app's callback.
       handleThrown(this.#req, this.#res, thrown);
     }
-    const { login, isSent } = this.#running ?? {};
-    const isDelivered = (await isSent) === true;
-    login?.end({
-      ...{ outcome: this.#notKept ?? outcome, isDelivered, state: this.#state },
-      ...{ attempt: this.#attempt, account: this.#account, to: this.#to },
-    });
   }
 
-  /** Calls one of passport's functions. */
   #perform(outcome: Outcome): void {
-    const actions = this.#actions;
-    const [type, what, info] = outcome;
-    if (type === 'fail' || type === 'error') {
-      refuseWith(this.#res, what);
-      report(type, what);
-    } else if (type !== 'success') report(type);
-    if (type === 'redirect') actions.redirect(asciiPath(what));
-    else if (type === 'pass') actions.pass();
-    else if (type === 'error') actions.error(what);
-    else if (type === 'fail') failTellingWhy(actions, this.#options, what);
-    else if (type === 'success') {
-      watchLogIn(this.#req, () => actions.success(what, info), {
-        onEnd: (error) => {
-          report(error ? 'error' : 'success', error);
-          if (error) this.#notKept = ['error', asError(error)];
-        },
-        keep: (user) => this.#saveInNewSession(user),
-      });
-    }
+    const [type] = outcome;
+    if (type !== 'success') report(type === 'wait' ? 'redirect' : type);
+    if (type === 'success') this.#succeed(outcome);
+    else if (type === 'redirect') this.#actions.redirect(asciiPath(outcome[1]));
+    else if (type === 'pass') this.#actions.pass();
   }
 
-  /** How a request ends that has failed. A {@link Failure} becomes passport's `fail`, any other error `error`. */
-  async #failed(error: unknown): Promise<Outcome> {
-    const ends = this.#attempt ?? this.#answered;
-    if (ends !== undefined) {
-      const { id, to } = ends;
-      const attempts = this.#attemptsWithout(id);
-      const pending = this.#answered ? undefined : this.#state.pending;
-      const n = this.#options.failureRedirect ? this.#rounds() + 1 : 0;
-      const last = { id, to, at: this.#setup.clock(), n };
-      // The first error is the one to tell.
-      await this.#save({ attempts, pending, last }).catch(() => {});
-    }
-    return error instanceof Failure ? ['fail', error] : ['error', asError(error)];
+  /** Calls passport's `success`, and saves who is logged in once more when passport has begun a new session. */
+  #succeed([, user, info, state]: Extract<Outcome, ['success', ...unknown[]]>): void {
+    let isKept = false;
+    afterLogIn(this.#req, async (error) => {
+      isKept = true;
+      report(error ? 'error' : 'success', error);
+      if (error) return;
+      const session = sessionOf(this.#req);
+      const { to } = state.last ?? {};
+      // Where passport reads it.
+      if (this.#options.successReturnToOrRedirect && session && to) session.returnTo = to;
+      // The login counts also where this cannot be saved.
+      await this.#save({ ...state, who: hashOf(identityOf(this.#req)) }).catch(() => {});
+    });
+    this.#actions.success(user, info);
+    if (!isKept) report('success');
   }
 
-  /** Reads the request, and ends in {@link #start}, {@link #callback}, {@link #showPage} or {@link #answer}. */
+  /** A {@link Failure} becomes passport's `fail`, which says only "Unauthorized"; with `failWithError` it is given itself. */
+  #failed(error: unknown): undefined {
+    refuseWith(this.#res, error);
+    const { failWithError, failureRedirect } = this.#options;
+    const isFailure = error instanceof Failure;
+    if (isFailure && error.isOfAccount) note(this.#req, { marketplace: this.#marketplace() });
+    report(isFailure ? 'fail' : 'error', error);
+    if (isFailure && (failureRedirect || !failWithError)) {
+      this.#actions.fail(error.challenge, error.status);
+    } else this.#actions.error(asError(error));
+  }
+
+  #site(): Site | undefined {
+    return this.#setup.site ?? siteOfProcess();
+  }
+
+  /** Where the visitor can log out of an account. */
+  #marketplace(): string {
+    return new URL('/', this.#setup.loginApi.loginUrl()).href;
+  }
+
+  /** Reads the request, and ends in one of the steps. */
   async #handle(): Promise<Outcome> {
     const req = this.#req;
     // The strategy runs again, as with a guard of a controller and one of a route.
@@ -205,59 +193,19 @@ export class Login {
     // Test helpers give no method, and some no headers.
     const { method = 'GET' } = req;
     req.headers ??= {};
-    // A form can begin a login by POST. Its body is never read.
-    if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {
-      throw withoutEffect('a prefetch, HEAD or OPTIONS of a login', FOLLOW_LINK);
-    }
-    this.#readState();
-    this.#checkSession();
     const query = queryOf(req);
     const authKeys = authKeysIn(query);
-    const confirmed = readConfirmation(query);
-    const isCallback = authKeys.length > 0 || hasBrokenUrl(query, this.#state);
-    if (!isCallback && confirmed === undefined) {
-      if (isScripted(req)) {
-        throw withoutEffect('the start of a login by a script or an image', NAVIGATE);
-      }
-      return this.#start();
+    const asked = readAsked(query);
+    const isStart = authKeys.length === 0 && asked === undefined;
+    // A form can begin a login by POST. Its body is never read.
+    if (!isPageLoad(req) || !(method === 'GET' || (isStart && method === 'POST'))) {
+      throw withoutEffect(isStart ? 'the start of a login' : 'a callback');
     }
-    if (isSubresource(req) || (isCallback && method !== 'GET')) {
-      const what = 'a callback that is no navigation (an image, a script, a fetch, a POST)';
-      throw withoutEffect(what, FOLLOW_LINK);
-    }
-    if (authKeys.length > 0) {
-      const authKey = readAuthKey(authKeys);
-      return this.#once(`auth_key ${authKey}`, () => this.#callback(authKey));
-    }
-    if (confirmed !== undefined) {
-      if (confirmed.answer === undefined) return this.#showPage(confirmed.id);
-      return this.#once(`${confirmed.answer} ${confirmed.id}`, () => this.#answer(confirmed));
-    }
-    throw new Failure(
-      'auth_key_rejected',
-      'the callback cannot be used: the redirect URL registered with the app has a query of its own, which the service breaks; register one without',
-      { detail: 'Logging in does not work on this site at the moment. Please tell the site.' },
-    );
-  }
-
-  #readState(): void {
-    const { storage, clock } = this.#setup;
-    this.#stored = storage.read(this.#req);
-    this.#state = readState(this.#stored, clock(), this.#who);
-  }
-
-  /** Replaces a part of what is stored about the browser. */
-  async #save(change: Partial<LoginState>): Promise<void> {
-    this.#state = { ...this.#state, ...change };
-    this.#state = await this.#setup.storage.write(this.#req, this.#state);
-  }
-
-  /** The attempts that stay when this one ends, with those of other tabs that have begun since. */
-  #attemptsWithout(id: string): readonly LoginAttempt[] {
-    const begun = this.#running?.login.begunMeanwhile ?? [];
-    const byId = new Map([...this.#state.attempts, ...begun].map((it) => [it.id, it]));
-    byId.delete(id);
-    return [...byId.values()];
+    this.#checkSession();
+    const state = readState(this.#setup.storage.read(req), this.#setup.clock(), this.#who);
+    if (authKeys.length > 0) return this.#callback(state, oneAuthKey(authKeys));
+    if (asked === undefined) return this.#start(state, query);
+    return asked.answer === undefined ? this.#page(state, asked) : this.#answer(state, asked);
   }
 
   /** `passport.authorize` logs nobody in. Without any session, the app can have a callback of its own that keeps the login. */
@@ -268,179 +216,145 @@ export class Login {
     if (isKept && session !== undefined) checkKeepsLogin(this.#req, session);
   }
 
-  // The start
+  #save(state: LoginState): Promise<void> {
+    return this.#setup.storage.write(this.#req, state);
+  }
 
-  /** Begins a login attempt and sends the browser to the service. */
-  async #start(): Promise<Outcome> {
-    const setup = this.#setup;
+  // 1. The start
+
+  async #start(state: LoginState, query: Record<string, unknown>): Promise<Outcome> {
     const req = this.#req;
-    const state = this.#state;
-    const at = setup.clock();
-    const foreign = isStartedElsewhere(req) || undefined;
-    this.#checkRounds(at);
-    const to = this.#wanted();
-    const attempt: LoginAttempt = { id: randomId(), at, to, foreign, who: this.#who };
-    const running = setup.running.of(this.#browser());
-    if (running) {
-      running.begunMeanwhile = [...running.begunMeanwhile, attempt].slice(-MAX_ATTEMPTS);
-    }
-    const attempts = [...state.attempts, attempt].slice(-MAX_ATTEMPTS);
-    // Where a login that waits in another tab leaves no room, its page goes first, and then that login.
-    const { pending } = state;
-    for (const waiting of [pending, pending && { ...pending, to: undefined }, undefined]) {
-      await this.#save({ ...state, attempts, pending: waiting });
-      if (this.#state.attempts.at(-1)?.id === attempt.id) break;
-    }
-    // A page in the session stays there beside attempts in a cookie: where the browser sends the start twice, the second
-    // request can find the page gone from the session, and its cookie replaces that of the first.
-    const isBeside = !setup.storage.isInSession && sessionOf(req) !== undefined;
-    if (this.#state.attempts.at(-1)?.to !== undefined && !isBeside) removeReturnTo(req);
-    const host = hostOf(req);
-    if (host !== undefined) setup.hosts.set(host, true);
-    const url = setup.loginApi.loginUrl();
-    const query = setup.state ? `&${new URLSearchParams({ state: echoOf(attempt) })}` : '';
-    return ['redirect', url + query];
+    const { clock, memory, loginApi } = this.#setup;
+    if (state.logins.length > 0 && hasBrokenUrl(query)) throw brokenRedirectUrl();
+    const wanted = safeReturnTo(this.#options.returnTo);
+    // A login that leads to its own start would begin a second one.
+    const isItself = wanted !== undefined && withoutQuery(wanted) === pathnameOf(req);
+    const last = this.#nextRound(state.last, (isItself ? undefined : wanted) ?? readReturnTo(req));
+    if (wanted !== undefined && !isItself) await keepReturnTo(req, this.#res, wanted);
+    const foreign = isSentByAnotherSite(req) || undefined;
+    const attempt: OpenLogin = { id: randomId(), at: clock(), foreign };
+    await this.#save({ ...state, last, logins: withLogin(state.logins, attempt) });
+    memory.hosts.set(hostOf(req), true);
+    const echoed = this.#setup.state ? `&state=${attempt.id}` : '';
+    return ['redirect', loginApi.loginUrl() + echoed];
   }
 
-  /** Where the login leads: where this start says, or the page that required it, also after a login that has failed. */
-  #wanted(): string | undefined {
-    const { attempts, last } = this.#state;
-    const earlier =
-      attempts.findLast(({ to }) => to !== undefined)?.to ?? (last?.ok ? undefined : last?.to);
-    const wanted = safeReturnTo(this.#options.returnTo) ?? readReturnTo(this.#req) ?? earlier;
-    // A login that leads to itself would begin a second one, which then counts as begun here.
-    const isItself = wanted !== undefined && withoutQuery(wanted) === pathnameOf(this.#req);
-    return isItself ? undefined : wanted;
+  /**
+   * Counts the logins that begin right after the one before, for the same page or none.
+   * @throws an error with the usual causes, where the service remembers the visitor's consent and the redirects would not end.
+   */
+  #nextRound(last: LastLogin | undefined, to: string | undefined): LastLogin | undefined {
+    if (last === undefined) return undefined;
+    const isSoon = this.#setup.clock() - last.at < ROUND && !isClick(this.#req);
+    const isNext = isSoon && (to === undefined || shownPath(to) === last.to);
+    const n = isNext ? last.n + 1 : 0;
+    if (n >= MAX_ROUNDS) throw endless();
+    return { ...last, n };
   }
 
-  /** How many logins have ended in a row, right before now. */
-  #rounds(): number {
-    const { last } = this.#state;
-    return last && this.#setup.clock() - last.at < ROUND ? last.n : 0;
+  // 2. The callback
+
+  /** Exchanges the auth_key, or finds the end of the login that has. */
+  async #callback(state: LoginState, authKey: string): Promise<Outcome> {
+    const { memory } = this.#setup;
+    // Nothing is awaited from here until the end is remembered.
+    let end = memory.endOf(this.#req, authKey);
+    if (end === undefined) {
+      const waiting = state.logins.find((it) => it.waiting?.key === shortHash(authKey));
+      if (waiting !== undefined) return ['redirect', askedQuery(waiting.id)];
+      const attempt = this.#attemptOf(state);
+      if (attempt === undefined) return this.#withoutAttempt(state, authKey);
+      if (memory.isUsed(authKey)) return this.#passOn(alreadyUsed());
+      if (memory.isUsed(early(state.mark, authKey))) return this.#passOn(this.#notStarted(state));
+      const redeem = () => this.#redeem(state, attempt, authKey);
+      const login = this.#useUp(state, attempt, [attempt.id, authKey], redeem);
+      end = memory.remember(this.#req, authKey, login);
+    }
+    return this.#complete(state, await end);
   }
 
-  /** Ends a redirect that would not end, where the service remembers the visitor's consent. @throws an error with the reason. */
-  #checkRounds(now: number): void {
-    if (this.#who !== undefined) return;
-    const { attempts, last } = this.#state;
-    if (this.#rounds() >= MAX_ROUNDS) {
-      if (last?.ok) throw tooManyRounds('completed');
-      // Not for one who presses "Log in" again and again.
-      if (readReturnTo(this.#req) !== undefined) throw tooManyRounds('failed');
-    }
-    const isSentBack = isSentByAnotherSite(this.#req);
-    const recent = attempts.filter(({ at }) => now - at < ROUND);
-    const isAllSentBack = recent.slice(1).every(({ foreign }) => foreign);
-    if (isSentBack && isAllSentBack && recent.length >= MAX_ROUNDS) throw tooManyRounds('begun');
+  /** The newest attempt: visitors mostly finish the login they began last. Where the service echoes `state`, that one. */
+  #attemptOf({ logins }: LoginState): OpenLogin | undefined {
+    const { state: isEchoed, memory } = this.#setup;
+    const { state } = queryOf(this.#req);
+    return logins.findLast(
+      ({ id, waiting }) => !waiting && !memory.isUsed(id) && (!isEchoed || id === state),
+    );
   }
 
-  // The callback
-
-  /** Exchanges the auth_key for a token, once, and completes the login or asks the visitor first. */
-  async #callback(authKey: string): Promise<Outcome> {
-    const { claims, clock, askWhen } = this.#setup;
-    const state = this.#state;
-    if (state.pending?.key === shortHash(authKey)) {
-      // It comes again, and the login waits for an answer.
-      const { id, who } = state.pending;
-      if (who === this.#who) return this.#lookAgain(confirmationQuery(id));
-    }
-    const isStarted = this.#inherited !== undefined || state.attempts.length > 0;
-    const isUsed = claims.has(authKey);
-    if (!isStarted && this.#cameWithoutSession()) {
-      // Without an answer of the token store it counts as the first, which is refused and marks the browser.
-      const isFirst = await claims.claim(authKey).catch(() => true);
-      const elsewhere = isFirst ? undefined : await this.#endElsewhere({ page: randomId() });
-      if (elsewhere !== undefined) return elsewhere;
-    }
-    if (isUsed) return this.#endUsed(isStarted);
-    if (!isStarted) {
-      const mark = markFor(state, authKey, clock());
-      if (mark !== state.mark) await this.#save({ mark });
-    }
-    if (this.#attempts().length === 0 || isEarly(state, authKey)) return this.#endWithoutLogin();
-
-    let token: AccessToken;
-    try {
-      token = await this.#exchange(authKey);
-    } catch (error) {
-      return this.#endRefused(error, authKey);
-    }
-    const attempt = this.#attempt as LoginAttempt;
+  /** Trades the auth_key for a token. Then verify runs, or the login waits for the visitor's answer. */
+  async #redeem(state: LoginState, attempt: OpenLogin, authKey: string): Promise<LoginEnd> {
+    const { loginApi, client, confirm, clock } = this.#setup;
+    const exchanging = loginApi.exchange(authKey, { client: client(this.#req) });
+    const token = await exchanging.catch(throwAsFailure);
     const profile = await this.#profileOf(token);
-    const who = this.#who;
-    const known = who && shortHash(profile.id, who);
-    // An inherited attempt is no longer in the state.
-    const begun = { ...state, attempts: [...state.attempts, attempt] };
-    if (!mustAsk(askWhen, this.#req, begun, known)) {
-      return this.#complete(token, profile, attempt);
+    if (!mustAsk(confirm.ask, state, shortHash(profile.id))) return this.#verify(token, profile);
+    return { attempt, asks: waitingLogin(attempt, authKey, token, profile, clock()) };
+  }
+
+  /** Uses a login up, which a failure removes. What an outage ends can be tried again by a reload. */
+  async #useUp<T>(
+    state: LoginState,
+    login: OpenLogin,
+    secrets: readonly string[],
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { memory } = this.#setup;
+    memory.use(...secrets);
+    try {
+      return await work();
+    } catch (error) {
+      // The first error is the one to tell.
+      if (error instanceof Failure) await this.#save(without(state, login)).catch(() => {});
+      else memory.giveBack(...secrets);
+      throw error;
     }
-    const [id, key] = [pageOf(attempt, authKey), shortHash(authKey)];
-    const pending = pendingLogin(token, profile, { id, at: clock(), key, who, to: attempt.to });
-    await this.#save({ pending, attempts: this.#attemptsWithout(attempt.id) });
-    return ['redirect', confirmationQuery(pending.id)];
   }
 
-  /** The attempts of this browser that the callback can use: where the deployment echoes `state`, only that one. */
-  #attempts(): readonly LoginAttempt[] {
-    const attempts = this.#inherited ? [this.#inherited] : this.#state.attempts;
-    if (!this.#setup.state) return attempts;
-    const echoed = String(queryOf(this.#req).state);
-    return attempts.filter((attempt) => echoOf(attempt) === echoed);
+  /** Exchanges nothing, and marks the browser: a stranger can have sent it here. No login of it takes this auth_key later. */
+  async #withoutAttempt(state: LoginState, authKey: string): Promise<Outcome> {
+    const { memory, storage, state: isEchoed } = this.#setup;
+    if (storage.isGone(this.#req)) return this.#lookAgain();
+    const failure = this.#notStarted(state);
+    // Where the service echoes `state`, a stranger's callback fits no attempt.
+    if (!memory.isUsed(authKey) && !isEchoed) await this.#mark(state, authKey);
+    return this.#passOn(failure);
   }
 
-  /** Trades the auth_key and an attempt for a token. @throws USED and NO_ATTEMPT, or what the service says. */
-  async #exchange(authKey: string): Promise<AccessToken> {
-    const { claims, clientOf, loginApi } = this.#setup;
-    // Both only once the guess limit allows it: over it, nothing is used up, and nothing is stored.
-    const take = async (): Promise<void> => {
-      // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
-      if (!(await claims.claim(authKey))) throw USED;
-      this.#attempt = await this.#takeAttempt();
-      if (this.#attempt === undefined) throw NO_ATTEMPT;
-    };
-    const visitor = clientOf(this.#req);
-    // Another site's page can begin logins and open callbacks. The visitor's address must not pay for them.
-    const isForeign = this.#attempts().every(({ foreign }) => foreign);
-    const client = isForeign && visitor ? `elsewhere ${clientKey(String(visitor))}` : visitor;
-    const token = await loginApi.exchange(authKey, { client, beforeSend: take });
-    // An app can have given an object of its own, which takes no such option.
-    if (this.#attempt === undefined) await take();
-    return token;
+  async #mark(state: LoginState, authKey: string): Promise<void> {
+    const { memory, clock } = this.#setup;
+    const now = clock();
+    const isNew = state.mark === undefined || now - state.mark >= MARK_RENEWAL;
+    const mark = isNew ? now : state.mark;
+    memory.use(early(mark, authKey));
+    if (isNew) await this.#save({ ...state, mark });
   }
 
-  /** Ends a callback whose auth_key or attempt another request has used, or whose auth_key the service refuses. */
-  async #endRefused(error: unknown, authKey: string): Promise<Outcome> {
-    const isUsed = error === USED || error === NO_ATTEMPT;
-    // Without a token store that claims, only the service knows that another process has exchanged the key.
-    const isRejected = isMarketgateError(error) && error.code === 'auth_key_rejected';
-    const canRunElsewhere = this.#attempt !== undefined && this.#inherited === undefined;
-    if (isUsed || (isRejected && canRunElsewhere)) {
-      // A callback without any has ended before.
-      const attempt = (this.#attempt ?? this.#attempts().at(-1)) as LoginAttempt;
-      const [page, key] = [pageOf(attempt, authKey), shortHash(authKey)];
-      const elsewhere = await this.#endElsewhere({
-        attempt: attempt.id,
-        page,
-        key,
-        isCertain: isUsed,
-      });
-      if (elsewhere !== undefined) return elsewhere;
-    }
-    if (error === USED) return this.#endUsed(true);
-    if (error === NO_ATTEMPT) return this.#endWithoutLogin();
-    return throwAsFailure(error);
+  /** Another process can have replaced the session, and the browser gets that response, too: this one sets no cookie. */
+  #lookAgain(): Outcome {
+    leaveSession(this.#req);
+    sendPageThatLooksAgain(this.#res, this.#site());
+    return ['wait'];
   }
 
-  /** Takes an attempt, for a single use: the newest, because visitors mostly finish the login they began last. */
-  async #takeAttempt(): Promise<LoginAttempt | undefined> {
-    if (this.#inherited !== undefined) return this.#inherited;
-    // Concurrent callbacks can find the same attempt, and a browser can send an old cookie again. Only the first
-    // claim succeeds; the others try the next attempt.
-    for (const attempt of [...this.#attempts()].reverse()) {
-      if (await this.#setup.claims.claim(attempt.id)) return attempt;
-    }
-    return undefined;
+  /**
+   * Lets a logged-in user go on, to `successRedirect` or the next handler. @throws the failure for anybody else.
+   * @param to where the login led that has ended before.
+   */
+  #passOn(failure: Failure, to?: string): Outcome {
+    if (this.#who === undefined) throw failure;
+    const { returnTo, successReturnToOrRedirect, successRedirect } = this.#options;
+    note(this.#req, { returnTo: to ?? safeReturnTo(returnTo) });
+    const url = successReturnToOrRedirect && (to ?? successReturnToOrRedirect);
+    if (url) return ['redirect', url];
+    return successRedirect ? ['redirect', successRedirect] : ['pass'];
+  }
+
+  #notStarted(state: LoginState): Failure {
+    const { storage, memory } = this.#setup;
+    const why = storage.whyMissing(this.#req, hostOf(this.#req));
+    const whyNot = whyNoLogin(storage.read(this.#req), state);
+    return notStarted(this.#req, memory.hosts.keys(), [why, whyNot]);
   }
 
   #profileOf(token: AccessToken): Promise<MarketplaceProfile> {
@@ -455,253 +369,100 @@ export class Login {
     }).catch(throwAsFailure);
   }
 
-  // "Continue as NAME?"
+  // 3. "Continue as NAME?"
 
-  /** Sends the page that asks. Without a login that waits for it, it is the second time that the browser comes. */
-  async #showPage(id: string): Promise<Outcome> {
-    const pending = this.#pending(id);
-    if (pending === undefined) return this.#endWithoutLogin(id);
-    const isLoggedInAs = this.#options.assignProperty ? 'connect' : 'switch';
-    const change = this.#who ? isLoggedInAs : 'login';
-    await sendPage(this.#req, this.#res, pending, change, this.#setup.renderConfirmation);
+  async #page(state: LoginState, { id }: Asked): Promise<Outcome> {
+    const login = this.#waitingOf(state, id);
+    if (login === undefined) return this.#withoutWaiting(state, id);
+    const change = this.#options.assignProperty ? 'connect' : 'switch';
+    const { render } = this.#setup.confirm;
+    await sendPage(this.#req, this.#res, login, this.#who ? change : 'login', render, this.#site());
     return ['ask'];
   }
 
-  /** The login that waits for the answer. @throws Failure where somebody else is logged in by now. */
-  #pending(id: string): PendingLogin | undefined {
-    const { pending } = this.#state;
-    // An old cookie can still have one that has been answered.
-    if (pending?.id !== id || this.#setup.claims.has(answerTo(id))) return undefined;
-    if (pending.who === this.#who) return pending;
-    const message = 'somebody else has logged in, or out, since this login began';
-    throw new Failure('login_failed', `${message}; log in again`, {
-      status: 403,
-      detail: 'You have logged in or out since this login began. Please begin again.',
-    });
+  #waitingOf({ logins }: LoginState, id: string): OpenLogin | undefined {
+    return logins.find((it) => it.id === id && it.waiting && !this.#setup.memory.isUsed(id));
   }
 
-  /** Acts on the visitor's answer. */
-  async #answer({ id, answer }: Confirmed): Promise<Outcome> {
-    const { claims } = this.#setup;
-    const pending = this.#pending(id);
-    if (pending === undefined) {
-      const elsewhere = this.#cameWithoutSession() && (await this.#endElsewhere({ page: id }));
-      return elsewhere || this.#endWithoutLogin(id);
-    }
-    if (isSentByAnotherSite(this.#req)) {
-      const message = 'an answer to "Continue as NAME?" that another site has sent does not count';
-      throw new Failure('login_failed', message, { status: 403 });
-    }
-    if (answer === 'continue') {
-      // Claimed after the call, so that a retry after an outage finds it.
-      const profile = await this.#profileOf(pending.token);
-      if (shortHash(profile.id) !== pending.account) {
-        const message =
-          'the service says that the access_token belongs to another account than the one that the page has named';
-        throw new Failure('login_failed', `${message}; log in again`);
-      }
-      const isFirst = await claims.claim(answerTo(id));
-      if (!isFirst) return (await this.#endElsewhere({ page: id })) ?? this.#endWithoutLogin(id);
-      this.#answered = pending;
-      return this.#complete(pending.token, profile, pending);
-    }
-    this.#answered = pending;
-    await claims.claim(answerTo(id));
-    const detail = 'You chose not to continue, so nobody was logged in.';
-    throw new Failure('login_failed', detail, { detail });
+  /** The login has ended, or the browser looks again: it is logged in now, or it is refused. */
+  async #withoutWaiting(state: LoginState, id: string): Promise<Outcome> {
+    if (id !== AGAIN && this.#setup.storage.isGone(this.#req)) return this.#lookAgain();
+    const failure = this.#notStarted(state);
+    if (id === AGAIN && this.#who === undefined) await this.#mark(state, id);
+    return this.#passOn(failure, state.last?.to);
   }
 
-  // The end
+  // 4. The answer
 
-  /** Stores the token, runs verify and logs the user in. @param login - the attempt, or what waited for "Continue". */
-  async #complete(
-    token: AccessToken,
-    profile: MarketplaceProfile,
-    { id, to }: { readonly id: string; readonly to?: string | undefined },
-  ): Promise<Outcome> {
-    const { tokenStore, tokenName, verify, claims, clock } = this.#setup;
+  /** Acts on the visitor's answer, or finds the end of the login that has. */
+  async #answer(state: LoginState, { id, answer }: Asked): Promise<Outcome> {
+    const { memory } = this.#setup;
+    if (isSentByAnotherSite(this.#req)) throw answeredElsewhere();
+    const secret = `${answer} ${id}`;
+    let end = memory.endOf(this.#req, secret);
+    if (end === undefined) {
+      const login = this.#waitingOf(state, id);
+      if (login === undefined) return this.#withoutWaiting(state, id);
+      const act = () => (answer === 'continue' ? this.#continue(login) : Promise.reject(notMe()));
+      end = memory.remember(this.#req, secret, this.#useUp(state, login, [id], act));
+    }
+    return this.#complete(state, await end);
+  }
+
+  /** The page has named the account, so no other one is logged in. */
+  async #continue({ waiting }: OpenLogin): Promise<LoginEnd> {
+    const { token, account } = waiting as WaitingAccount;
+    const profile = await this.#profileOf(token);
+    if (shortHash(profile.id) !== account) throw anotherAccount();
+    return this.#verify(token, profile);
+  }
+
+  // 5. The end
+
+  /** Stores the token, and asks the app whose it is. */
+  async #verify(token: AccessToken, profile: MarketplaceProfile): Promise<LoginEnd> {
+    const { tokenStore, tokenName, verify } = this.#setup;
     const req = this.#req;
     await tokenStore?.set(tokenName(profile.id), token);
     const { user, info } = await verify({ profile, token, req });
     if (!user) throw notAccepted(info);
-    // A stranger's callback link could otherwise use another tab's attempt to switch the account. Claimed as well, for
-    // an old cookie that still has them.
-    const { pending } = this.#state;
-    const others = this.#attemptsWithout(id).map((it) => it.id);
-    const open = [...others, ...(pending ? [answerTo(pending.id)] : [])];
-    await Promise.all(open.map((it) => claims.claim(it).catch(() => false)));
-    this.#account = profile.id;
+    const to = readReturnTo(req) ?? safeReturnTo(this.#options.returnTo);
+    return { user, info: info ?? {}, account: shortHash(profile.id), to };
+  }
+
+  /** Sends the browser to the page that asks, or logs the user in: each request by itself, where it comes twice. */
+  async #complete(state: LoginState, end: LoginEnd): Promise<Outcome> {
+    const { memory, clock } = this.#setup;
+    if (end.asks) {
+      const { logins } = without(state, end.attempt);
+      await this.#save({ ...state, logins: withLogin(logins, end.asks) });
+      return ['redirect', askedQuery(end.asks.id)];
+    }
+    const { user, info, account, to } = end;
+    // A login ends all others: a stranger's link could otherwise use an attempt of another tab to switch the account.
+    memory.use(...state.logins.map(({ id }) => id));
+    removeReturnTo(this.#req, this.#res);
     // `passport.authorize` leaves the user who is logged in.
-    const whoThen = this.#options.assignProperty ? this.#who : shortHash(identityOf(user));
-    this.#to = to ?? readReturnTo(req) ?? safeReturnTo(this.#options.returnTo);
-    removeReturnTo(req);
-    await this.#saveLoggedIn(whoThen, {
-      attempts: [],
-      last: { id, at: clock(), ok: true, to: this.#to, n: this.#rounds() + 1 },
-    });
-    return this.#succeed(['success', user, info ?? {}]);
-  }
-
-  /** Saves that somebody has logged in. */
-  #saveLoggedIn(who: string | undefined, { attempts, last }: LoginState): Promise<void> {
-    const known = who && shortHash(this.#account, who);
-    return this.#save({ attempts, mark: undefined, pending: undefined, last, known });
-  }
-
-  #succeed(outcome: Outcome): Outcome {
-    note(this.#req, { isFresh: true, returnTo: this.#to });
-    return outcome;
-  }
-
-  /** Saves once more who has logged in: passport has begun a new session. It reads where to go from there. */
-  async #saveInNewSession(user: unknown): Promise<void> {
-    const session = sessionOf(this.#req);
-    if (this.#options.successReturnToOrRedirect && session && this.#to) session.returnTo = this.#to;
-    await this.#saveLoggedIn(shortHash(identityOf(user)), this.#state);
-  }
-
-  /**
-   * Ends a callback that exchanges nothing. A logged-in user is redirected to `successRedirect`, or passed on to the next
-   * handler. For anybody else it throws a {@link Failure} with status 403.
-   *
-   * @param id of a login that has ended, or any other, where the browser has sent it twice.
-   */
-  #endWithoutLogin(id?: string): Outcome {
-    const { last } = this.#state;
-    if (!isLoggedIn(this.#req)) {
-      // A login that the app keeps elsewhere, or not at all, as with `passport.authorize`.
-      if (id !== undefined && last?.ok && last.to !== undefined) return ['redirect', last.to];
-      const { storage, clock, hosts } = this.#setup;
-      const why = storage.whyMissing(this.#req) ?? whyNoAttempt(this.#stored, clock(), this.#who);
-      throw notStarted(this.#req, hosts, why);
-    }
-    const to = id === undefined ? undefined : last?.to;
-    note(this.#req, { returnTo: to ?? safeReturnTo(this.#options.returnTo) });
-    const { successReturnToOrRedirect, successRedirect } = this.#options;
-    const url = successReturnToOrRedirect ? (to ?? successReturnToOrRedirect) : successRedirect;
-    return url === undefined ? ['pass'] : ['redirect', url];
-  }
-
-  /** Ends a callback with a used auth_key. Only a browser that has begun a login learns that it was used. */
-  #endUsed(isStarted: boolean): Outcome {
-    if (isLoggedIn(this.#req) || !isStarted) return this.#endWithoutLogin();
-    throw new Failure('auth_key_rejected', 'this auth_key was already used; log in again');
-  }
-
-  // Twice is once: see twice.ts
-
-  #browser(): readonly string[] {
-    return browserOf(this.#req, this.#setup.storage.sentBy(this.#req));
-  }
-
-  /**
-   * Runs a login, once for each browser at a time. Another request of this browser waits for the first one's response.
-   *
-   * @param subject - what only this browser has: its auth_key, or the "Continue" that was pressed.
-   */
-  async #once(subject: string, run: () => Promise<Outcome>): Promise<Outcome> {
-    const { running } = this.#setup;
-    const browser = this.#browser();
-    if (browser.length === 0) return run();
-    let next = run;
-    // Each round waits for the newest, until nobody has begun since.
-    let seen: RunningLogin | undefined;
-    for (;;) {
-      const first = running.of(browser);
-      if (first === undefined || first === seen) break;
-      // It would wait for itself where the strategy runs again on a callback that was passed on.
-      if (first.req === this.#req) return run();
-      seen = first;
-      const after = await this.#endAsSecond(await first.ended, first.subject === subject, run);
-      if (typeof after !== 'function') return after;
-      next = after;
-    }
-    this.#running = { login: running.begin(browser, subject, this.#req), isSent: sent(this.#res) };
-    return next();
-  }
-
-  /** Ends as the second of two requests, or gives what is left to do. */
-  async #endAsSecond(
-    first: LoginEnd,
-    isEqual: boolean,
-    run: () => Promise<Outcome>,
-  ): Promise<Outcome | (() => Promise<Outcome>)> {
-    const { storage, claims } = this.#setup;
-    // Of the round before: another has run with it since.
-    this.#inherited = undefined;
-    // What the first has saved must not be undone. Where it cannot be read, the state is from before, and only the claims tell
-    // what was used since.
-    const session = await storage.refresh(this.#req);
-    if (session === 'read') this.#readState();
-    const isAnswer = authKeysIn(queryOf(this.#req)).length === 0;
-    const { attempts, pending } = this.#state;
-    const hasOwn = isAnswer
-      ? pending !== undefined && !claims.has(answerTo(pending.id))
-      : attempts.some(({ id }) => !claims.has(id));
-    switch (endOfSecond(first, isEqual, hasOwn, session)) {
-      case 'run':
-        return run;
-      case 'inherit':
-        this.#inherited = first.attempt;
-        return run;
-      case 'take over':
-        return () => this.#takeOver(first);
-      case 'same':
-        return first.outcome;
-      case 'look again': {
-        const [type, url] = first.outcome;
-        return this.#lookAgain(type === 'redirect' ? url : confirmationQuery(randomId()));
-      }
-    }
-  }
-
-  /** Sends the browser there with the cookies of the first response: this one sets none. */
-  #lookAgain(url: string): Outcome {
-    leaveSession(this.#req);
-    return ['redirect', url];
-  }
-
-  /** Ends as a login whose response the browser has dropped. */
-  async #takeOver({ outcome, state, attempt, account, to }: LoginEnd): Promise<Outcome> {
-    this.#attempt = attempt;
-    this.#account = account;
-    this.#to = to;
-    await this.#save(state);
-    return outcome[0] === 'success' ? this.#succeed(outcome) : outcome;
-  }
-
-  /** Whether the session of its cookie was gone when the request came: another process can have replaced it by that of the login. */
-  #cameWithoutSession(): boolean {
-    const { storage } = this.#setup;
-    return storage.isInSession && storage.whyMissing(this.#req) !== undefined;
-  }
-
-  /** Ends as a login of this browser in another process, if there is one. */
-  async #endElsewhere(
-    login: Pick<Elsewhere, 'page'> & Partial<Elsewhere>,
-  ): Promise<Outcome | undefined> {
-    const look = async (): Promise<[SessionRead, LoginState]> => {
-      const session = await this.#setup.storage.refresh(this.#req);
-      if (session === 'read') this.#readState();
-      return [session, this.#state];
-    };
-    const page = await findElsewhere({ attempt: login.page, isCertain: true, ...login }, look);
-    return page === undefined ? undefined : this.#lookAgain(confirmationQuery(page));
+    const who = this.#options.assignProperty ? this.#who : hashOf(identityOfUser(user));
+    const last = { at: clock(), to: to && shownPath(to), n: state.last?.n ?? 0 };
+    const completed = { who, account: who && account, logins: [], last };
+    await this.#save(completed);
+    note(this.#req, { isFresh: true, returnTo: to });
+    return ['success', user, info, completed];
   }
 }
 
-/** What is claimed for the visitor's answer: the attempt itself is claimed at the exchange. */
-const answerTo = (id: string): string => `answer ${id}`;
+const hashOf = (identity: string | undefined): string | undefined =>
+  identity === undefined ? undefined : shortHash(identity);
 
-/**
- * Whether the redirect URL has a query: the service appends "?auth_key=…" even then. A link with such text is the app's
- * own before a login has begun, as in "/login?next=/a?auth_key=1".
- */
-const hasBrokenUrl = (query: Record<string, unknown>, { attempts }: LoginState): boolean =>
+/** The name of an auth_key that came to a marked browser without an attempt. */
+const early = (mark: number | undefined, authKey: string): string => `early ${mark} ${authKey}`;
+
+/** Whether the redirect URL has a query: the service appends "?auth_key=…" even then. */
+const hasBrokenUrl = (query: Record<string, unknown>): boolean =>
   Object.values(query)
     .flat()
-    .filter((value) => typeof value === 'string' && value.includes('?auth_key='))
-    .some((value) => attempts.length > 0 || !/^[^?]*\//.test(String(value)));
+    .some((value) => typeof value === 'string' && value.includes('?auth_key='));
 
 /** The values of `auth_key`. Express 5 parses `auth_key[]=…` as a parameter of the name `auth_key[]`. */
 const authKeysIn = (query: Record<string, unknown>): unknown[] =>
@@ -709,12 +470,3 @@ const authKeysIn = (query: Record<string, unknown>): unknown[] =>
     if (name === 'auth_key') return [value];
     return name.startsWith('auth_key[') ? [[value]] : [];
   });
-
-function readAuthKey([authKey, ...others]: unknown[]): string {
-  const isOne = typeof authKey === 'string' && others.length === 0;
-  if (isOne && authKey.trim() !== '') return authKey;
-  const why = isOne ? 'auth_key is empty' : 'auth_key must be given once';
-  throw new Failure('auth_key_rejected', `the callback cannot be used: ${why}`, {
-    detail: 'This login link is not complete. Please log in again.',
-  });
-}

@@ -1,8 +1,18 @@
 import { hash } from 'node:crypto';
 import type { AuthenticateOptions } from 'passport';
 import type { LoginApi } from '../clients/login-api.js';
-import { latest } from '../latest.js';
-import { flag, functionOf, knownOptions, secret, shaped, text, wrongOption } from '../options.js';
+import {
+  flag,
+  functionOf,
+  knownOptions,
+  readOptions,
+  secret,
+  shaped,
+  type Table,
+  text,
+  wrongOption,
+} from '../options.js';
+import { type Site, siteOption } from '../site.js';
 import {
   checkTokenStore,
   DEFAULT_NAME,
@@ -11,10 +21,9 @@ import {
   tokenNameFor,
 } from '../stores/token-store.js';
 import { type ClientOption, clientOption } from '../web/client.js';
-import { claimsIn } from './claims.js';
-import { type ConfirmWhen, type RenderConfirmation, sendConfirmationPage } from './confirmation.js';
+import type { ConfirmWhen, RenderConfirmation } from './confirmation.js';
+import { memoryOf } from './login-memory.js';
 import { type StateStorage, statesInCookie, statesInSession } from './state-storage.js';
-import { RunningLogins } from './twice.js';
 import { verifyRunner } from './verify.js';
 
 declare module 'passport' {
@@ -47,9 +56,8 @@ export interface MarketplaceStrategyOptions {
   tokenStore?: TokenStore | undefined;
   /**
    * Where the login attempts of a browser are stored, and the login that waits for "Continue": in its session (the
-   * default; express-session and whatever behaves like it), or in an encrypted cookie of at most 740 bytes, for apps
-   * without sessions. A path to return to that does not fit in the cookie is dropped, and a login can wait in it only
-   * with an access_token of up to about 110 characters.
+   * default; express-session and whatever behaves like it), or in an encrypted cookie of at most 2,000 bytes, for apps
+   * without sessions. There a login can wait only with an access_token of up to about 1,000 characters.
    */
   loginAttempts?:
     | 'session'
@@ -62,13 +70,17 @@ export interface MarketplaceStrategyOptions {
   state?: boolean | undefined;
   /**
    * Whether the visitor is asked "Continue as NAME?" before a login counts, so that no other site can log a visitor in to
-   * a stranger's account. `'auto'` (default) asks when the login was begun by neither a page of this site nor the visitor:
-   * when the start came with a `Sec-Fetch-Site` other than `same-origin` or `none`, or a `Sec-Fetch-Dest` other than
-   * `document`; and when the callback is loaded in a frame. `true` always asks. With each value, `false` too, a login asks
-   * where somebody is logged in already, unless it is with the account that they have logged in with; and every login asks
-   * for ten minutes after a callback that came to this browser without a login attempt.
+   * a stranger's account. `'auto'` (default) asks when another site has begun this login, or another one of this browser
+   * that has not ended (`Sec-Fetch-Site` other than `same-origin` or `none`). `true` always asks. With each value, `false`
+   * too, a login asks where somebody is logged in already, and for ten minutes after a callback that came to this browser
+   * without a login attempt; but not where it renews the browser's last login: the same account, and the same user.
    */
   confirm?: ConfirmWhen | ConfirmOptions | undefined;
+  /**
+   * The site that the page "Continue as NAME?" belongs to: its name, logo, start page, contact and words. Default: that of
+   * the process's error handlers, if all of them have the same.
+   */
+  site?: Site | undefined;
   /**
    * The strategy's name. It keeps the attempts and tokens of two strategies in one app apart: tokens of a strategy with
    * another name are stored under `name:user_id`. Default "marketplace". Passport does not pass on a name that only
@@ -88,80 +100,72 @@ export interface MarketplaceStrategyOptions {
 }
 
 const OWNER = 'MarketplaceStrategy';
-const NAMES = [
-  ...(['loginApi', 'tokenStore', 'loginAttempts', 'state', 'confirm', 'name'] as const),
-  ...(['passReqToCallback', 'client', 'clock'] as const),
-];
+
+const OPTIONS = {
+  loginApi: shaped<LoginApi>(['loginUrl', 'exchange', 'getUser'], 'a LoginApi'),
+  tokenStore: (owner, _name, value): GuardedTokenStore | undefined =>
+    value === undefined ? undefined : new GuardedTokenStore(checkTokenStore(owner, value)),
+  loginAttempts: attemptsOption,
+  state: flag,
+  confirm: confirmOption,
+  site: siteOption,
+  name: text(DEFAULT_NAME),
+  passReqToCallback: flag,
+  client: clientOption,
+  clock: functionOf<() => number>(),
+} satisfies Table<MarketplaceStrategyOptions>;
 
 /** Checks the options and makes what each request to the strategy needs. @throws TypeError that names the wrong option. */
 export function strategySetup(options: MarketplaceStrategyOptions, verify: unknown) {
-  const given = knownOptions(OWNER, options, NAMES);
-  const methods = ['loginUrl', 'exchange', 'getUser'] as const;
-  const what = 'a LoginApi';
-  const loginApi = shaped<LoginApi>(methods, what)(OWNER, 'loginApi', given.loginApi);
-  const name = text(DEFAULT_NAME)(OWNER, 'name', given.name);
-  const scope = scopeFor(name, loginApi.loginUrl());
-  const tokenStore =
-    given.tokenStore === undefined
-      ? undefined
-      : new GuardedTokenStore(checkTokenStore(OWNER, given.tokenStore));
+  const given = readOptions(OWNER, OPTIONS, options);
+  const { name, loginApi } = given;
   return {
-    name,
-    loginApi,
-    clock: functionOf<() => number>()(OWNER, 'clock', given.clock) ?? loginApi.clock ?? Date.now,
-    storage: storageOption(given.loginAttempts, scope),
-    claims: claimsIn(tokenStore, scope),
-    clientOf: clientOption(OWNER, 'client', given.client),
-    tokenStore,
+    ...given,
+    clock: given.clock ?? loginApi.clock ?? Date.now,
+    storage: given.loginAttempts(scopeFor(name, loginApi.loginUrl())),
     tokenName: tokenNameFor(name),
-    state: flag(OWNER, 'state', given.state),
-    ...confirmOption(given.confirm),
-    verify: verifyRunner(verify, flag(OWNER, 'passReqToCallback', given.passReqToCallback)),
-    /** The logins that run in this process. */
-    running: new RunningLogins(),
-    /** Hosts on which logins have begun in this process. */
-    hosts: latest<string, true>(100),
+    verify: verifyRunner(verify, given.passReqToCallback),
+    memory: memoryOf(loginApi, name),
   };
 }
 
 /** What every request to one strategy works with. */
 export type StrategySetup = Readonly<ReturnType<typeof strategySetup>>;
 
-function confirmOption(option: MarketplaceStrategyOptions['confirm']) {
+function confirmOption(owner: string, name: string, option: unknown) {
   const isObject = typeof option === 'object' && option !== null;
-  const given = isObject
-    ? knownOptions(`${OWNER}: confirm`, option, ['ask', 'render'])
-    : { ask: option, render: undefined };
-  const { ask = 'auto', render } = given;
+  const given: ConfirmOptions = isObject
+    ? knownOptions<ConfirmOptions>(`${owner}: ${name}`, option, ['ask', 'render'])
+    : { ask: option as ConfirmOptions['ask'] };
+  const { ask = 'auto' } = given;
   if (ask !== 'auto' && typeof ask !== 'boolean') {
-    throw wrongOption(OWNER, isObject ? 'confirm.ask' : 'confirm', 'must be "auto", true or false');
+    throw wrongOption(owner, isObject ? `${name}.ask` : name, 'must be "auto", true or false');
   }
-  return {
-    askWhen: ask,
-    renderConfirmation:
-      functionOf<NonNullable<ConfirmOptions['render']>>()(OWNER, 'confirm.render', render) ??
-      sendConfirmationPage,
-  };
+  const render = functionOf<RenderConfirmation>()(owner, `${name}.render`, given.render);
+  return { ask, render };
 }
 
-function storageOption(option: unknown, scope: string): StateStorage {
-  if (option === undefined || option === 'session') return statesInSession(scope);
+/** Gives the function that makes the storage for a scope. */
+function attemptsOption(
+  owner: string,
+  name: string,
+  option: unknown,
+): (scope: string) => StateStorage {
+  if (option === undefined || option === 'session') return statesInSession;
   if (typeof option !== 'object' || option === null) {
-    throw wrongOption(OWNER, 'loginAttempts', 'must be "session" or { cookieSecret: [ … ] }');
+    throw wrongOption(owner, name, 'must be "session" or { cookieSecret: [ … ] }');
   }
-  const owner = `${OWNER}: loginAttempts`;
-  const { cookieSecret } = knownOptions(owner, option as { cookieSecret?: unknown }, [
-    'cookieSecret',
-  ]);
-  const name = 'loginAttempts.cookieSecret';
-  const secrets = [cookieSecret].flat().map((each) => secret(OWNER, name, each));
-  if (secrets.length > 0) return statesInCookie(secrets, scope);
-  throw wrongOption(OWNER, name, 'must be a secret, or several of which the first encrypts');
+  const given = option as { cookieSecret?: unknown };
+  const { cookieSecret } = knownOptions(`${owner}: ${name}`, given, ['cookieSecret']);
+  const ofSecret = `${name}.cookieSecret`;
+  const secrets = [cookieSecret].flat().map((each) => secret(owner, ofSecret, each));
+  if (secrets.length > 0) return (scope) => statesInCookie(secrets, scope);
+  throw wrongOption(owner, ofSecret, 'must be a secret, or several of which the first encrypts');
 }
 
 /**
- * Keeps the login attempts and used auth_keys of two strategies apart. The scope includes the login URL,
- * because a strategy does not know its name in `passport.use('other', strategy)`.
+ * Keeps the login attempts of two strategies apart. The scope includes the login URL, because a strategy does not know its
+ * name in `passport.use('other', strategy)`.
  */
 export const scopeFor = (strategy: string, loginUrl: string): string =>
   hash('sha256', `${loginUrl} ${strategy}`, 'base64url').slice(0, 12);

@@ -7,6 +7,18 @@ export const cookieOf = (req: IncomingMessage, name: string): string | undefined
   parse(req.headers.cookie ?? '')[name];
 
 /**
+ * A name of which several cookies came, as after a change of a cookie's domain or path. The first one counts, and that is
+ * often the older one.
+ *
+ * @param like what a cookie looks like, with its name, as in `name=value`.
+ */
+export function repeatedCookie(req: IncomingMessage, like: RegExp): string | undefined {
+  const pairs = (req.headers.cookie ?? '').split(';').map((pair) => pair.trim());
+  const names = pairs.filter((pair) => like.test(pair)).map((pair) => pair.replace(/=.*/s, ''));
+  return names.find((name, i) => names.indexOf(name) !== i);
+}
+
+/**
  * The line that sets a cookie which scripts cannot read. The browser sends it when another site links here, but not
  * with requests that another site's page makes.
  *

@@ -7,6 +7,8 @@ interface LoginNotes {
   readonly isFresh?: boolean;
   /** Where the visitor wanted to go, as far as that is known. */
   readonly returnTo?: string | undefined;
+  /** Where the visitor can choose another account, if this one is the reason that nobody was logged in. */
+  readonly marketplace?: string;
 }
 
 export const notesOf = (req: object): LoginNotes => (req as { [LOGIN]?: LoginNotes })[LOGIN] ?? {};

@@ -32,19 +32,30 @@ export const isSecure = (req: IncomingMessage & { readonly secure?: boolean }): 
 
 /** Whether a browser navigates to a page, so that a redirect is the right response to it. */
 export const isNavigation = (req: IncomingMessage): boolean =>
-  ['GET', 'HEAD'].includes(req.method ?? '') &&
-  !isPrefetch(req) &&
-  !isScripted(req) &&
-  prefersHtml(req);
+  ['GET', 'HEAD'].includes(req.method ?? '') && isPageLoad(req) && prefersHtml(req);
 
-/** Whether a script, an image or the like sends the request, and not the browser's address bar, a link or a form. */
-export function isScripted({ headers }: IncomingMessage): boolean {
-  const mode = headers['sec-fetch-mode'];
+/**
+ * Whether the browser's window loads this as its page, by the address bar, a link or a form: not a prefetch, a frame, an
+ * image or a script. Old browsers do not say; they count as a window.
+ */
+export function isPageLoad(req: IncomingMessage): boolean {
+  const { headers } = req;
+  if (isPrefetch(req) || headers['x-requested-with'] === 'XMLHttpRequest') return false;
   // Node's `fetch` always sends "cors".
-  const isNode = /^(node|undici)\b/.test(String(headers['user-agent']));
-  if (mode !== undefined && mode !== 'navigate' && !isNode) return true;
-  return headers['x-requested-with'] === 'XMLHttpRequest';
+  if (/^(node|undici)\b/.test(String(headers['user-agent']))) return true;
+  const { 'sec-fetch-mode': mode, 'sec-fetch-dest': dest = 'document' } = headers;
+  // A service worker that passes a navigation on sends "empty". Scripts cannot set the mode "navigate".
+  if (dest === 'empty') return mode === 'navigate';
+  return dest === 'document' && (mode === undefined || mode === 'navigate');
 }
+
+/** Whether a page of another site sent the browser here. Browsers say so over https and on localhost; old ones never do. */
+export const isSentByAnotherSite = ({ headers }: IncomingMessage): boolean =>
+  !['same-origin', 'none'].includes(String(headers['sec-fetch-site'] || 'none'));
+
+/** Whether the visitor has clicked on a page of this site to come here. */
+export const isClick = ({ headers }: IncomingMessage): boolean =>
+  headers['sec-fetch-site'] === 'same-origin' && headers['sec-fetch-user'] === '?1';
 
 /** Headers that browsers and libraries send with a request that comes before a click. */
 const AHEAD = ['sec-purpose', 'x-sec-purpose', 'purpose', 'x-purpose', 'x-moz'];

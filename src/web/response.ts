@@ -17,17 +17,6 @@ export function requiredResponse(req: object): Response {
 }
 
 /**
- * Settles when the response has been sent, or the browser has disconnected: true if it has been sent whole. Called before
- * the response ends: what ends after a disconnection looks as if it had been sent.
- */
-export function sent(res: ServerResponse): Promise<boolean> {
-  // The fake responses of test helpers have no events.
-  if (typeof res.once !== 'function') return Promise.resolve(true);
-  if (res.closed) return Promise.resolve(false);
-  return new Promise((resolve) => res.once('close', () => resolve(res.writableFinished)));
-}
-
-/**
  * Handles what an app's callback or `next` has thrown, which would end the process. On Express it goes to the app's
  * error handling. Elsewhere nothing else catches it, so it is logged, and the visitor gets a plain 500.
  */

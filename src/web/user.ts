@@ -1,7 +1,13 @@
-import { inspect } from 'node:util';
+import { sessionOf } from './express-session.js';
 
-/** Whether somebody is logged in: passport sets `req.user`. */
-export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unknown }).user);
+/** Where passport puts the user of a request: `req.user`, or what `passport.initialize({ userProperty })` names. */
+export function userOfApp(req: object): unknown {
+  const { _userProperty: name = 'user' } = req as { readonly _userProperty?: string };
+  return Reflect.get(req, name);
+}
+
+/** Whether somebody is logged in, as the handlers of the app see it. */
+export const isLoggedIn = (req: object): boolean => Boolean(userOfApp(req));
 
 /**
  * The app's own user who is logged in, as `verify` or `deserializeUser` returned it: `req.user`, typed and present.
@@ -12,35 +18,35 @@ export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unk
  * app.get('/account', requireLogin(), (req, res) => res.json(currentUser(req).id));
  */
 export function currentUser(req: object): Express.User {
-  const { user } = req as { user?: Express.User | null };
-  if (user) return user;
+  const user = userOfApp(req);
+  if (user) return user as Express.User;
   throw new Error(
     'currentUser: nobody is logged in on this request; put requireLogin() before this handler',
   );
 }
 
-/** Where users usually have what tells them apart. */
-const ID_NAMES = [
-  ...(['id', '_id', 'sub', 'userId', 'user_id', 'uid', 'uuid'] as const),
-  ...(['username', 'email'] as const),
-];
-
-/** A text that is the same for the same user of the app, at each request. */
-export function identityOf(user: unknown): string {
-  const fields = Object(user) as Record<string, unknown>;
-  for (const name of ID_NAMES) {
-    const id = fields[name];
-    // Some databases have objects with a text of their own for ids. A method is none: every string has one named "sub".
-    const text = id === undefined || id === null || typeof id === 'function' ? '' : String(id);
-    if (text !== '' && !text.startsWith('[object ')) return `${name} ${text}`;
-  }
-  try {
-    return JSON.stringify(user);
-  } catch {
-    // The bigint of a database, or a record that leads back to itself: through a connection, it can be of any size.
-    return inspect(user, { depth: 4 });
-  }
+/** What passport has serialized of the logged-in user in the session; `undefined` for nobody. */
+export function serializedUser(req: object): unknown {
+  const { _sessionManager: manager } = req as { readonly _sessionManager?: { _key?: string } };
+  const kept = sessionOf(req)?.[manager?._key ?? 'passport'];
+  const { user } = Object(kept) as { readonly user?: unknown };
+  return user || user === 0 ? user : undefined;
 }
+
+/**
+ * A text that is the same at each request of the same logged-in user; `undefined` for nobody. It is made of what passport
+ * has serialized, so that it does not matter where an app's users have their ids. Without a session of passport's it is the
+ * `id` of the user.
+ */
+export function identityOf(req: object): string | undefined {
+  const serialized = serializedUser(req);
+  if (serialized !== undefined) return `session ${JSON.stringify(serialized)}`;
+  return isLoggedIn(req) ? identityOfUser(userOfApp(req)) : undefined;
+}
+
+/** {@link identityOf} of a user whom passport keeps in no session. */
+export const identityOfUser = (user: unknown): string =>
+  `id ${String((Object(user) as { readonly id?: unknown }).id)}`;
 
 /**
  * Makes an app's function that reads the user's id, as in `(req) => req.user.id`, give nothing where nobody is logged

@@ -21,6 +21,7 @@ it.each<[string, object]>([
   ['appId', { appId: 7 }],
   ['appSecret', { appSecret: undefined }],
   ['tokenLifetime', { tokenLifetime: 0 }],
+  ['tokenLifetime', { tokenLifetime: 3600 }],
   ['authorizeMethod', { authorizeMethod: 'PUT' }],
   ['appKey', { appKey: 'x' }],
 ])('a wrong %s of LoginApi is a TypeError that names it: %j', (name, options) => {

@@ -101,6 +101,12 @@ function checkSameOrigin(found: string): void {
 /** Without halves of surrogate pairs, which no cookie can carry. */
 const wellFormed = (text: string): string => Buffer.from(text).toString();
 
+/** A cookie holds the letters of other scripts in another way: as escapes or not. */
+const bytesOf = (path: string): string =>
+  Buffer.from(path)
+    .toString('latin1')
+    .replace(/%[\da-f]{2}/gi, (it) => String.fromCharCode(Number.parseInt(it.slice(1), 16)));
+
 fuzz(
   'a path to go to after a login, from the app, a session or a cookie, stays on the site',
   fc.asyncProperty(path, path, fc.boolean(), async (wanted, saved, isCookie) => {
@@ -111,6 +117,6 @@ fuzz(
     const { to } = await ended(visit({ auth_key: SECRET.authKey }));
     if (to === undefined) return;
     checkSameOrigin(to);
-    assert.ok([wanted, wellFormed(saved), saved].includes(to));
+    assert.ok([wanted, wellFormed(saved), saved].some((it) => bytesOf(it) === bytesOf(to)));
   }),
 );

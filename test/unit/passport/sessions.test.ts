@@ -221,26 +221,6 @@ describe('a session that does not answer is an error', () => {
     const { recorded } = await timeOut(openLogin().start({}, { session: { save: never } }));
     expect(recorded).toEqual([['error', error('.save')]]);
   });
-
-  it.each(['regenerate', 'save'])('when passport calls %s', async (method) => {
-    const { passport } = passportWith();
-    const answers = (done: () => void) => done();
-    const held: Data = { regenerate: answers, save: answers };
-    const visit = (query: object) =>
-      new Promise((resolve) => {
-        const { req, res } = cookieBrowser().request(query, { session: held });
-        Object.assign(res, { end: resolve });
-        passport.authenticate('marketplace')(req as never, res as never, resolve);
-      });
-    await visit({});
-    // Taking the attempt saves, too: only what passport calls hangs.
-    const regenerateOnly = (done: () => void) => {
-      held.save = never;
-      done();
-    };
-    held.regenerate = method === 'regenerate' ? never : regenerateOnly;
-    expect(await timeOut(visit({ auth_key: 'k1' }))).toEqual(error(''));
-  });
 });
 
 it('on Node alone, without a session, a login and "Continue" work with their state in a cookie', async () => {

@@ -21,8 +21,9 @@ const gaveUndefined = [
   expect.objectContaining({ message: expect.stringContaining('gave undefined') }),
 ];
 
+let count = 0;
 const logInWith = async (strategy: MarketplaceStrategy) =>
-  (await logIn({ strategy }, 'k', { path: '/callback' })).recorded;
+  (await logIn({ strategy }, `k${count++}`, { path: '/callback' })).recorded;
 
 describe('verify is given', () => {
   // Typed as an app writes it: inline, without types of its own.

@@ -1,9 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import {
+  keepPage,
+  readReturnTo,
   removeReturnTo,
   returnTo,
   safeReturnTo,
-  saveReturnTo,
 } from '../../../src/web/return-to.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { parseSetCookie } from '../../support/set-cookie.js';
@@ -16,7 +17,7 @@ const COOKIE = 'marketgate.return_to';
 /** Stops a visitor; gives the cookie that was set. */
 async function stop(req: object): Promise<string | undefined> {
   const res = fakeResponse();
-  await saveReturnTo({ method: 'GET', secure: false, ...req } as never, res);
+  await keepPage({ method: 'GET', secure: false, ...req } as never, res);
   return [res.getHeader('Set-Cookie') ?? []].flat().map(String)[0];
 }
 
@@ -105,9 +106,32 @@ describe.each(['session', 'cookie'] as const)('the page, kept in a %s', (where) 
   });
 });
 
+it.each(['session', 'cookie'])(
+  'a page of 200 letters of any script is kept in a %s, and one of 201 is not',
+  async (where) => {
+    for (const letter of ['a', '\u0436', '\u4e2d', '\u{1f980}']) {
+      for (const [count, isKept] of [
+        [199, true],
+        [200, false],
+      ] as const) {
+        const path = `/${encodeURIComponent(letter).repeat(count)}`;
+        const session = {};
+        const line = await stop({
+          originalUrl: path,
+          headers: {},
+          ...(where === 'session' && { session }),
+        });
+        const cookie = `${COOKIE}=${encodeURIComponent(parseSetCookie(line ?? '=').value)}`;
+        const req = where === 'session' ? { session } : { headers: { cookie } };
+        expect(readReturnTo(req as never)).toBe(isKept ? path : undefined);
+      }
+    }
+  },
+);
+
 it('a page that was not saved is not deleted', () => {
   const res = fakeResponse();
-  removeReturnTo({ headers: {}, res } as never);
+  removeReturnTo({ headers: {} } as never, res);
   expect(res.getHeader('Set-Cookie')).toBeUndefined();
 });
 
@@ -121,7 +145,7 @@ it('the page that a visitor was stopped on is where the login of another strateg
   expect(returnTo({ user: req.user, session: evil })).toBeUndefined();
 });
 
-it.each(['/', '/a?b=c#top', '/a?to=//b', `/${'x'.repeat(2047)}`])(
+it.each(['/', '/a?b=c#top', '/a?to=//b', `/${'x'.repeat(2399)}`])(
   'to return to %s is safe',
   (path) => {
     expect(safeReturnTo(path)).toBe(path);
@@ -132,7 +156,7 @@ it.each([
   ...['//evil.example', '/\\evil.example', '\\\\evil.example', '/\t/evil.example', '///x', '//'],
   ...['https:evil.example', 'https://evil.example', 'javascript:alert(1)', '//here.invalid/x'],
   ...['/.//evil.example', '/a/..//evil.example', 'evil', '', ' /x', '/a\nb', '/a\u0000'],
-  ...[`/${'x'.repeat(2048)}`, undefined, null, 7, ['/a'], { a: 1 }],
+  ...[`/${'x'.repeat(2400)}`, undefined, null, 7, ['/a'], { a: 1 }],
 ])('to return to %j is not, and it is dropped', (value) => {
   expect(safeReturnTo(value)).toBeUndefined();
 });

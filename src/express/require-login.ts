@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { LoginApi } from '../clients/login-api.js';
+import { warnOnce } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
 import type { UserInfo } from '../model/user-info.js';
@@ -26,8 +27,8 @@ import {
 import { isLoginRequest } from '../web/login-request.js';
 import { isNavigation, pathnameOf, withoutQuery } from '../web/request.js';
 import { noStore, redirect } from '../web/response.js';
-import { safeReturnTo, saveReturnTo } from '../web/return-to.js';
-import { idOfUser, isLoggedIn } from '../web/user.js';
+import { keepPage, safeReturnTo } from '../web/return-to.js';
+import { idOfUser, isLoggedIn, serializedUser, userOfApp } from '../web/user.js';
 import { keepPrivate, type Middleware } from './context.js';
 import { type Call, middleware } from './middleware.js';
 
@@ -77,7 +78,7 @@ export interface RequireAccessTokenOptions extends RequireLoginOptions, LoadUser
 export function requireLogin(options: RequireLoginOptions = {}): Middleware {
   const { loginPath } = readOptions('requireLogin', LOGIN_OPTIONS, options);
   return guard(loginPath, async ({ req, res, next }) => {
-    if (!isLoggedIn(req)) throw loginRequired();
+    if (!isLoggedIn(req)) throw loginRequired(req);
     keepPrivate(res, ['Cookie']);
     next();
   });
@@ -152,14 +153,15 @@ export function loadUser(loginApi: UserSource, options: LoadUserOptions): Middle
 function tokenLoader(owner: string, options: LoadUserOptions) {
   const tokens = new GuardedTokenStore(checkTokenStore(owner, options.tokenStore));
   const ownUserId = functionOf<UserIdSource>()(owner, 'userId', options.userId);
-  const idOf: UserIdSource = ownUserId ?? ((req) => (req.user as { id?: string } | undefined)?.id);
+  const idOf: UserIdSource =
+    ownUserId ?? ((req) => (userOfApp(req) as { id?: string } | undefined)?.id);
   const userIdOf = idOfUser(idOf);
   const tokenNameOf = tokenNameFor(text(DEFAULT_NAME)(owner, 'strategy', options.strategy));
   return async (req: Request) => {
     const id = idText(owner, 'userId', await userIdOf(req));
     if (id === undefined) {
       // An app's own `userId` gives nothing for a user who has logged in without the marketplace.
-      if (ownUserId !== undefined || !isLoggedIn(req)) throw loginRequired();
+      if (ownUserId !== undefined || !isLoggedIn(req)) throw loginRequired(req);
       throw new TypeError(
         `${owner}: option "userId" found no id of the logged-in user; it must give the user_id that the token is stored under (default: req.user.id)`,
       );
@@ -173,11 +175,13 @@ function tokenLoader(owner: string, options: LoadUserOptions) {
   };
 }
 
-const loginRequired = (): MarketgateError =>
-  new MarketgateError(
-    'login_required',
-    'nobody is logged in, and this route needs somebody; log in first',
-  );
+function loginRequired(req: Request): MarketgateError {
+  if (!isLoggedIn(req) && serializedUser(req) !== undefined) {
+    warnOnce('MARKETGATE_NO_PASSPORT_SESSION');
+  }
+  const message = 'nobody is logged in, and this route needs somebody; log in first';
+  return new MarketgateError('login_required', message);
+}
 
 const tokenExpired = (why: string): MarketgateError =>
   new MarketgateError('access_token_expired', `${why}; the visitor must log in again`);
@@ -195,10 +199,37 @@ const guard = (loginPath: string | undefined, run: (call: Call) => Promise<void>
     try {
       await run(call);
     } catch (error) {
-      if (loginPath && (await redirectToLogin(error, loginPath, call.req, call.res))) return;
-      throw error;
+      if (loginPath === undefined) throw error;
+      const given = blameGuard(error, loginPath, call.req);
+      if (await redirectToLogin(given, loginPath, call.req, call.res)) return;
+      throw given;
     }
   });
+
+/** Whether the visitor has to log in. A guard in the wrong place is no reason. */
+const needsLogin = (error: unknown): boolean =>
+  isMarketgateError(error) &&
+  error.status === 401 &&
+  (error.code === 'login_required' || error.code === 'access_token_expired');
+
+/** The error of a guard, which says so where the guard keeps visitors from the path that begins their login. */
+export function blameGuard<E>(
+  error: E,
+  loginPath: string,
+  req: IncomingMessage,
+): E | MarketgateError {
+  // The strategy refuses what is no navigation with the same status.
+  if (!needsLogin(error) || isLoginRequest(req)) return error;
+  if (pathnameOf(req) !== withoutQuery(loginPath)) return error;
+  return new MarketgateError(
+    'login_required',
+    `nobody can log in, because a guard stands above its own loginPath "${loginPath}"; put the routes of the login, and of its callback, above the guard`,
+    {
+      status: 500,
+      detail: 'Logging in does not work on this site at the moment. Please tell the site.',
+    },
+  );
+}
 
 /**
  * Redirects a navigation to the login if the error asks for one, and afterwards back to its page.
@@ -211,12 +242,8 @@ export async function redirectToLogin(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<boolean> {
-  const { code } = isMarketgateError(error) ? error : {};
-  const needsLogin = code === 'login_required' || code === 'access_token_expired';
-  // On the login path itself, the redirect would loop.
-  const isLoginPath = pathnameOf(req) === withoutQuery(loginPath);
-  if (!needsLogin || isLoginPath || isLoginRequest(req) || !isNavigation(req)) return false;
-  await saveReturnTo(req, res);
+  if (!needsLogin(error) || isLoginRequest(req) || !isNavigation(req)) return false;
+  await keepPage(req, res);
   noStore(res);
   redirect(res, loginPath);
   return true;

@@ -19,6 +19,7 @@ import { throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse, runMiddleware } from '../../support/fake-response.js';
 import { json, page, text, type WireAnswer } from '../../support/service-in-memory.js';
+import { hearWarnings } from '../../support/warnings.js';
 import { CODE, purchase, userInfo } from '../../support/wire.js';
 import { serving } from '../clients/login-support.js';
 
@@ -69,20 +70,46 @@ describe.each(expressVersions)('guards of logged-in users on %s', (_version, exp
     expect((await sentTo(app, '/own')).headers['cache-control']).toBe('no-store');
   });
 
-  it.each<[string, Record<string, string>, string?]>([
+  it.each<[string, Record<string, string>]>([
     ['a script', { 'sec-fetch-mode': 'cors' }],
     ['a client that prefers JSON', { accept: 'application/json' }],
-    ['the login path itself, which would never end', {}, '/login?again'],
-  ])('%s gets 401 and no redirect', async (_what, headers, path) => {
+    ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
+    ['a prefetch', { 'sec-purpose': 'prefetch' }],
+  ])('%s gets 401 and no redirect', async (_what, headers) => {
     for (const app of [
       appOf(requireLogin({ loginPath: '/login?by=guard' })),
       appOf(requireLogin(), { loginPath: '/login' }),
       appOf(requireLogin()),
     ]) {
-      const { headers: sent } = await go(app, path, headers).expect(401);
+      const { headers: sent } = await go(app, undefined, headers).expect(401);
       expect(sent).not.toHaveProperty('location');
       expect(sent['cache-control']).toBe('no-store');
+      expect(sent).not.toHaveProperty('set-cookie');
     }
+  });
+
+  it('a guard above its own loginPath is an error that tells the operator so, because nobody could log in', async () => {
+    for (const [guard, loginPath] of [
+      [requireLogin({ loginPath: '/login?by=guard' }), undefined],
+      [requireLogin(), '/login'],
+    ] as const) {
+      const log = vi.fn();
+      const { text } = await go(appOf(guard, { loginPath, log }), '/login?again').expect(500);
+      expect(log).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('own loginPath'));
+      expect(text).not.toContain('href="/login');
+    }
+  });
+
+  it('a user of the session whom passport.session() has not read is sent to the login, with a warning', async () => {
+    const warnings = hearWarnings();
+    const app = express()
+      .use((req, _res, next) => {
+        Object.assign(req, { session: { passport: { user: '77' } } });
+        next();
+      })
+      .use(requireLogin({ loginPath: '/login' }));
+    await sentTo(app, '/login');
+    expect(warnings).toEqual(['MARKETGATE_NO_PASSPORT_SESSION']);
   });
 });
 
