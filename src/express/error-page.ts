@@ -67,10 +67,10 @@ function nextStep(
 ${homeLink}`;
 
   let { way }: { way: WayOn } = ERROR_CODES[code];
-  // A callback that is opened again would find its auth_key used.
-  if (way === 'again' && isLoginRequest(req) && loginPath !== undefined) way = 'login';
   // A login that the site itself keeps from ending would fail again.
   if (way === 'login' && status >= 500) way = 'contact';
+  // A callback that is opened again would find its auth_key used.
+  if (way === 'again' && isLoginRequest(req) && loginPath !== undefined) way = 'login';
   if ((way === 'login' || way === 'account') && loginPath !== undefined) {
     const { marketplace } = notesOf(req);
     const otherAccount =

@@ -222,7 +222,7 @@ export function blameGuard<E>(
   if (!needsLogin(error) || isLoginRequest(req)) return error;
   if (pathnameOf(req) !== withoutQuery(loginPath)) return error;
   return new MarketgateError(
-    'login_required',
+    'login_failed',
     `nobody can log in, because a guard stands above its own loginPath "${loginPath}"; put the routes of the login, and of its callback, above the guard`,
     {
       status: 500,

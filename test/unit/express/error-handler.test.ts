@@ -259,7 +259,7 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
       ['auth_key_rejected', LOGIN, paths],
       ['login_failed', LOGIN, paths],
       ['login_failed', linkTo('/', HOME), {}],
-      ['login_required', LOGIN, paths, { path: '/login' }],
+      ['login_required', linkTo('/', HOME), paths, { path: '/login' }],
       ['service_unavailable', AGAIN, paths],
       ['too_many_attempts', AGAIN, {}],
       ['api_key_rejected', HELP, contact],
