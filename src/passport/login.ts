@@ -445,7 +445,7 @@ export class Login {
     // `passport.authorize` leaves the user who is logged in.
     const who = this.#options.assignProperty ? this.#who : hashOf(identityOfUser(user));
     const last = { at: clock(), to: to && shownPath(to), n: state.last?.n ?? 0 };
-    const completed = { who, account: who && account, logins: [], last };
+    const completed = { who, account, logins: [], last };
     await this.#save(completed);
     note(this.#req, { isFresh: true, returnTo: to });
     return ['success', user, info, completed];
