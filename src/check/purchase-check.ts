@@ -136,11 +136,11 @@ function itemOption<Req>(
   owner: string,
   name: string,
   value: unknown,
-): ((req: Req) => Promise<readonly unknown[]>) | undefined {
+): readonly number[] | ((req: Req) => unknown) | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === 'function') return async (req) => [await value(req)].flat();
+  if (typeof value === 'function') return value as (req: Req) => unknown;
   const ids = [value].flat();
-  if (ids.length > 0 && areIds(ids)) return async () => ids;
+  if (ids.length > 0 && areIds(ids)) return ids;
   throw wrongOption(owner, name, 'must be an item id (a whole number), several, or a function');
 }
 
@@ -153,10 +153,12 @@ const licenseOption: Check<readonly string[] | undefined> = (owner, name, value)
   throw wrongOption(owner, name, 'must be a license_type, as in "Extended", or several');
 };
 
-function freshOption<Req>(owner: string, name: string, value: unknown): (req: Req) => unknown {
-  if (typeof value === 'function') return value as (req: Req) => unknown;
-  const isFresh = flag(owner, name, value);
-  return () => isFresh;
+function freshOption<Req>(
+  owner: string,
+  name: string,
+  value: unknown,
+): boolean | ((req: Req) => unknown) {
+  return typeof value === 'function' ? (value as () => unknown) : flag(owner, name, value);
 }
 
 const OPTIONS = {
@@ -208,10 +210,11 @@ export function makeDecide<Req>(
     const code = readPurchaseCode(pasted);
     if (code === undefined) return deny('purchase_code_invalid', ...FAULTS[faultOfCode(pasted)]);
 
-    const items = await item?.(req);
+    const items = typeof item === 'function' ? [await item(req)].flat() : item;
     if (items && !areIds(items)) return deny('item_id_invalid', NO_ITEM_ID);
 
-    const call = callFor(flag(owner, 'fresh', await fresh(req)));
+    const isFresh = typeof fresh === 'function' ? await fresh(req) : fresh;
+    const call = callFor(flag(owner, 'fresh', isFresh));
     let purchase: Purchase | null;
     try {
       purchase = await keyApi.validatePurchase(code.text, call);
@@ -269,6 +272,7 @@ async function isDown(keyApi: PurchaseValidator, error: MarketgateError): Promis
  * was sent. `null`: something else.
  */
 export function sentText(sent: unknown): string | null | undefined {
+  if (typeof sent === 'string') return isBlank(sent) ? undefined : sent;
   const values = (Array.isArray(sent) ? sent : [sent]).filter((value) => !isNothing(value));
   const texts = new Set(values.filter((value) => typeof value === 'string'));
   const [text] = texts;

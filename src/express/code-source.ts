@@ -18,12 +18,11 @@ export interface CodeSource {
 /** Reads the code from a request header. @throws TypeError for what cannot be the name of one. */
 export function fromHeader(name: string): CodeSource {
   const header = headerName('fromHeader', 'name', name).toLowerCase();
-  const read = ({ headers, headersDistinct }: Request): unknown => {
-    const value = headers[header];
+  const read = (req: Request): unknown => {
+    const value = req.headers[header];
     // Node.js joins the values of a header that was sent twice.
-    return typeof value === 'string' && value.includes(', ')
-      ? (headersDistinct?.[header] ?? value)
-      : value;
+    const isJoined = typeof value === 'string' && value.includes(', ');
+    return isJoined ? (req.headersDistinct?.[header] ?? value) : value;
   };
   return Object.assign(read, { headers: [name] });
 }
