@@ -20,9 +20,8 @@ export function fromHeader(name: string): CodeSource {
   const header = headerName('fromHeader', 'name', name).toLowerCase();
   const read = (req: Request): unknown => {
     const value = req.headers[header];
-    // Node.js joins the values of a header that was sent twice.
-    const isJoined = typeof value === 'string' && value.includes(', ');
-    return isJoined ? (req.headersDistinct?.[header] ?? value) : value;
+    // Node.js and proxies join the values of a header that was sent twice.
+    return typeof value === 'string' && value.includes(', ') ? value.split(', ') : value;
   };
   return Object.assign(read, { headers: [name] });
 }
