@@ -103,9 +103,8 @@ it.each<[string, () => unknown]>([
 
 it('the clients themselves show no secret in a debugger, a log or JSON, also after a call', async () => {
   const purchase = { purchase_code: code, item: { id: 7, media: {} } };
-  const cache = { secret: SENTINEL.cacheSecret, scope: 'northlight' };
   const sold = json({ status: 'success', data: { purchase } });
-  const keyApi = keyApiOn(() => sold, { cache });
+  const keyApi = keyApiOn(() => sold, { cache: {} });
   expect(await keyApi.validatePurchase(code)).toMatchObject({ purchase_code: code });
   const loginApi = loginApiOn(() => json({ access_token: accessToken }));
   expect((await loginApi.exchange(authKey)).value).toBe(accessToken);
