@@ -5,7 +5,6 @@
  * @module marketgate
  */
 
-export type { GuessLimit, GuessLimitOption, GuessLimitOptions } from './attempts/guess-limit.js';
 export type { CallOptions, VisitorCallOptions } from './cache/cache.js';
 export type { CacheOptions } from './cache/options.js';
 export type { SharedCache } from './cache/shared-cache.js';
@@ -21,6 +20,7 @@ export {
   type PurchaseConditions,
   type PurchaseValidator,
 } from './check/purchase-check.js';
+export type { ClientOptions } from './clients/client-options.js';
 export {
   type ApiKeyOption,
   KeyApi,
@@ -96,7 +96,8 @@ export {
   type UserIdSource,
   type UserSource,
 } from './express/require-login.js';
-export type { ClientOptions, FetchLike } from './http/client-options.js';
+export type { GuessLimit, GuessLimitOption, GuessLimitOptions } from './guess/guess-limit.js';
+export type { FetchLike } from './http/settings.js';
 export type { AccessToken } from './model/access-token.js';
 export type { Account, AccountProfile } from './model/account.js';
 export type { Item, ItemMedia, ItemPrice } from './model/item.js';

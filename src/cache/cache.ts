@@ -1,7 +1,7 @@
 import { checkSignal } from '../deadline.js';
 import { type LookupMessage, lookupChannel, warnOnce } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
-import { isOwnLack } from '../http/failure.js';
+import { failureOf } from '../http/failure.js';
 import { latest } from '../latest.js';
 import { type AppId, flag } from '../options.js';
 import { InFlight } from './in-flight.js';
@@ -265,7 +265,7 @@ export class Cache<T extends object> {
   staleIfError(key: string, error: unknown): Entry<T> | undefined {
     if (!isMarketgateError(error) || error.status < 500) return undefined;
     // A refusal in other words is an answer about this key, and what this process lacks a visitor can have caused.
-    if (error.code === 'service_refused' || isOwnLack(error)) return undefined;
+    if (error.code === 'service_refused' || failureOf(error)?.kind === 'own') return undefined;
     const entry = this.#positive.get(key);
     return entry && this.#ageOf(entry) < this.parts.limits.staleIfError ? entry : undefined;
   }

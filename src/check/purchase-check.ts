@@ -1,10 +1,10 @@
-import { UNKNOWN_CLIENT } from '../attempts/client-key.js';
 import type { VisitorCallOptions } from '../cache/cache.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { checkSignal } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
-import { isMarketgateError, type MarketgateError } from '../errors.js';
-import { isAboutService, redact } from '../http/failure.js';
+import { isMarketgateError } from '../errors.js';
+import { UNKNOWN_CLIENT } from '../guess/client-key.js';
+import { failureOf } from '../http/failure.js';
 import { parseTimestamp } from '../model/fields.js';
 import type { Purchase } from '../model/purchase.js';
 import { faultOfCode, isBlank, readPurchaseCode } from '../model/purchase-code.js';
@@ -21,6 +21,7 @@ import {
   type Values,
   wrongOption,
 } from '../options.js';
+import { redact } from '../redact.js';
 import { absent, type CheckResult, type Decision, deny, refuse, undecided } from './decision.js';
 import {
   type HolderId,
@@ -32,12 +33,8 @@ import {
 export type { CheckResult, Decision, Denial } from './decision.js';
 export type { HolderId, HolderIdOf, HolderOptions } from './holder-check.js';
 
-/**
- * As much of a {@link KeyApi} as the check uses. Without `isDown`, `onUnknown: 'allow'` lets nobody in, because only that
- * can tell an outage.
- */
-export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
-  Partial<Pick<KeyApi, 'clock' | 'isDown'>>;
+/** As much of a {@link KeyApi} as the check uses. */
+export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> & Partial<Pick<KeyApi, 'clock'>>;
 
 export const purchaseValidator = shaped<PurchaseValidator>(['validatePurchase'], 'a KeyApi');
 
@@ -222,7 +219,7 @@ export function makeDecide<Req>(
       // Errors of the app's own `fetch` or of a wrapper, and what ends the call of a visitor who has left, are no verdict.
       if (!isMarketgateError(error) || call.hasLeft) throw error;
       if (error.status < 500 && error.code !== 'too_many_attempts') throw error;
-      const isOutage = letsInOutage && (await isDown(keyApi, error));
+      const isOutage = letsInOutage && failureOf(error)?.kind === 'down';
       const unknown: CheckResult = { verdict: 'unknown', error, isOutage };
       // Nobody becomes a holder now, but visitors without an account are refused.
       return isOutage && holder ? holder(unknown, code, req) : unknown;
@@ -259,12 +256,6 @@ export function makeDecide<Req>(
     // Last, so that a refused purchase is held by nobody.
     return holder ? holder(valid, code, req) : valid;
   };
-}
-
-/** Whether an error means that the service is down, and not only for this code. */
-async function isDown(keyApi: PurchaseValidator, error: MarketgateError): Promise<boolean> {
-  if (error.code !== 'service_unavailable' || !isAboutService(error)) return false;
-  return (await keyApi.isDown?.()) === true;
 }
 
 /**

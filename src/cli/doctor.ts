@@ -1,12 +1,14 @@
 import { styleText } from 'node:util';
 import { MAX_CALL } from '../cache/shared-tier.js';
+import { CLIENT_OPTIONS } from '../clients/client-options.js';
 import { KeyApi } from '../clients/key-api.js';
 import { accountDetails } from '../clients/key-endpoints.js';
 import { GET_USER_INFO, LoginApi } from '../clients/login-api.js';
 import { isMarketgateError } from '../errors.js';
-import { CLIENT_OPTIONS, clientSettings } from '../http/client-options.js';
-import { NetworkFailure } from '../http/failure.js';
-import { Transport, type WireResponse } from '../http/transport.js';
+import { Failure } from '../http/failure.js';
+import type { WireResponse } from '../http/senders.js';
+import { clientSettings } from '../http/settings.js';
+import { Transport } from '../http/transport.js';
 import { readOptions } from '../options.js';
 import { SANDBOX_HEADER } from '../sandbox/actions.js';
 import { TRIED, tryRedis } from '../stores/redis/try-redis.js';
@@ -140,7 +142,7 @@ async function checkAddress(setting: 'baseUrl' | 'authUrl', settings: Settings):
   const ask = (path: string) => transport.reach(path, AbortSignal.timeout(timeout));
   try {
     const head = await ask('').catch((error: Error) => {
-      const known = error instanceof NetworkFailure ? error.advice : undefined;
+      const known = error instanceof Failure ? error.advice : undefined;
       const advice = known ?? `check ${VARIABLES[setting]}, the network and the firewall`;
       throw new CommandError(`${problemOf(error)}; ${advice}`);
     });

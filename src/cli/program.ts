@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util';
-import { PACKAGE_VERSION } from '../http/transport.js';
+import { PACKAGE_VERSION } from '../version.js';
 import { doctor } from './doctor.js';
 import { explain } from './explain.js';
 import {

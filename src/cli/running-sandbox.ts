@@ -1,4 +1,4 @@
-import { NetworkFailure } from '../http/failure.js';
+import { Failure } from '../http/failure.js';
 import { ACTIONS, type Action, API, SANDBOX_HEADER } from '../sandbox/actions.js';
 import { SWITCHES, textOf } from '../sandbox/switches.js';
 import {
@@ -122,5 +122,5 @@ async function ask(
 /** Why a request failed. */
 export function problemOf(error: Error): string {
   if (error.name === 'TimeoutError') return 'no answer in time';
-  return (error instanceof NetworkFailure ? error : new NetworkFailure(error)).message;
+  return (error instanceof Failure ? error : Failure.of(error)).message;
 }

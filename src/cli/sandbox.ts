@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { parseEnv, styleText } from 'node:util';
-import { isLoopback } from '../http/client-options.js';
+import { isLoopback } from '../http/settings.js';
 import { codesSaid } from '../sandbox/actions.js';
 import type { Sandbox, SandboxRequest } from '../sandbox/index.js';
 import { changeSwitches, readSwitches } from '../sandbox/switches.js';

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { Attempt, type Attempts, attemptsOption } from '../attempts/attempts.js';
 import {
   type Answer,
   Cache,
@@ -12,14 +11,10 @@ import { ALL, SharedTier } from '../cache/shared-tier.js';
 import { type Deadline, NoAnswer, withTimeout } from '../deadline.js';
 import { reportDrift, warnOnce } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
-import {
-  CLIENT_OPTIONS,
-  type ClientOptions,
-  clientSettings,
-  serviceUrl,
-} from '../http/client-options.js';
+import { Guesses } from '../guess/guesses.js';
+import { Failure, unavailable } from '../http/failure.js';
 import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
-import type { JsonResponse } from '../http/response.js';
+import { clientSettings, serviceUrl } from '../http/settings.js';
 import { encode, nameOf } from '../http/transport.js';
 import { latest } from '../latest.js';
 import type { Account } from '../model/account.js';
@@ -41,6 +36,7 @@ import {
   type Table,
   wrongOption,
 } from '../options.js';
+import { CLIENT_OPTIONS, type ClientOptions } from './client-options.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
 import {
   accountDetails,
@@ -128,7 +124,7 @@ export class KeyApi {
   readonly #keyCheck: KeyCheck;
   readonly #sharedTier: SharedTier | undefined;
   readonly #caches: Caches | undefined;
-  readonly #attempts: Attempts | undefined;
+  readonly #guesses: Guesses | undefined;
   /** The address of the service. */
   readonly #service: string;
   /** Milliseconds of one call. */
@@ -163,13 +159,18 @@ export class KeyApi {
     this.#encoding = given.validationEncoding;
     this.#codePattern = given.codePattern;
     this.#apiKey = given.apiKey;
-    this.#attempts = attemptsOption(me, given.guessLimit, settings.timer);
+    const { guessLimit = {} } = given;
+    this.#guesses = guessLimit === false ? undefined : new Guesses(me, guessLimit, settings.timer);
     this.#timeout = settings.timeout;
     this.#timer = settings.timer;
     this.#service = `${settings.url.origin}${settings.url.basePath}`;
     const account = (apiKey: string) => this.#request(accountDetails, NO_PARAMETER, apiKey);
     this.#http = new HttpClient(settings, async () => account(await this.#apiKey()));
-    this.#keyCheck = new KeyCheck(settings.timer, (apiKey) => this.#http.call(account(apiKey), {}));
+    this.#keyCheck = new KeyCheck(settings.timer, (apiKey) =>
+      this.#http.within(nameOf(accountDetails), {}, (deadline) =>
+        this.#http.send(account(apiKey), deadline),
+      ),
+    );
     if (cache === false) return;
     const { limits, shared } = cache;
     const { staleIfError } = limits;
@@ -272,16 +273,6 @@ export class KeyApi {
   }
 
   /**
-   * Whether the service is down: account/details, asked now, once for all callers, cannot be reached, times out or fails.
-   * False while the service asks to be left alone, and for what this process lacks. After a call that has failed, it tells
-   * an outage from a failure that only concerns what was asked. Each call can cost a request: not for a route that any visitor
-   * can open. Never rejects.
-   */
-  isDown(): Promise<boolean> {
-    return this.#http.isDown();
-  }
-
-  /**
    * Ends connections, subscriptions and in-flight requests at once. The requests reject with
    * `service_unavailable`, and so do later calls.
    */
@@ -303,80 +294,64 @@ export class KeyApi {
 
   #checkOpen(): void {
     if (!this.#isClosed) return;
-    throw new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
+    throw unavailable('KeyApi: this client was closed', new Failure('CLOSED'));
   }
 
   /**
    * Asks the service with the current api_key, and counts that for the client.
    * @param value of the endpoint's parameter.
    */
-  async #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
-    const { what } = endpoint;
-    // What renews an answer is caused by whoever comes first. Only items can cost one request each.
-    const client = options.isRefresh && what !== 'item' ? undefined : options.client;
-    const counted = idText('KeyApi', 'client', client);
-    let apiKey = '';
-    const scope = (): string => this.#scopeOf(apiKey);
-    const attempt = new Attempt(this.#attempts, counted, scope, {});
-    try {
-      const answer = await this.#http.within(nameOf(endpoint), options, async (deadline) => {
-        const current = this.#apiKey();
-        apiKey = typeof current === 'string' ? current : await deadline.race(current);
-        return this.#answer(endpoint, value, apiKey, { deadline, attempt, ...options });
-      });
-      // An item that had to be asked for by itself stays counted.
-      if (answer === null || what === 'item') attempt.end(true);
-      else attempt.endWithAnswer(`${what} ${value.toLowerCase()}`);
-      return answer;
-    } catch (error) {
-      void attempt.endWithError(error, options.signal?.aborted, () => this.#http.isUp());
-      throw error;
-    }
+  #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
+    const { isRefresh, hadPositive = false } = options;
+    // What renews an answer is caused by whoever comes first.
+    const client = isRefresh ? undefined : idText('KeyApi', 'client', options.client);
+    return this.#http.within(nameOf(endpoint), options, async (deadline) => {
+      const current = this.#apiKey();
+      const apiKey = typeof current === 'string' ? current : await deadline.race(current);
+      const ask = () => this.#answer(endpoint, value, apiKey, deadline, hadPositive);
+      const question = { client, scope: this.#scopeOf(apiKey), deadline };
+      return this.#guesses ? this.#guesses.count(question, ask) : ask();
+    });
   }
 
   /**
-   * The answer of the service. A negative one counts only once the service is known to know the key. One that blames the
-   * key is `api_key_rejected` once account/details rejects it too.
+   * The answer of the service. A negative one counts only once the service is known to know the key; and one in other words can
+   * be about the key.
+   * @param hadPositive whether a negative answer erases a positive one: then the key is checked anew.
    */
   async #answer<T>(
     endpoint: Endpoint<T>,
     value: string,
     apiKey: string,
-    { deadline, attempt, hadPositive }: AskOptions & { deadline: Deadline; attempt: Attempt },
+    deadline: Deadline,
+    hadPositive: boolean,
   ): Promise<T | null> {
+    const confirmKey = (isDoubted: boolean) =>
+      deadline.race(this.#keyCheck.confirm(apiKey, isDoubted));
     let isBlamed = false;
-    const request = this.#request(endpoint, value, apiKey);
-    const parse = (response: JsonResponse): T | null => {
-      isBlamed = blamesKey(response);
-      return request.parse(response);
-    };
-    const confirm = () =>
-      deadline.race(this.#keyCheck.confirm(apiKey, isBlamed || hadPositive === true));
-    let answer: T | null;
     try {
-      answer = await this.#http.send({ ...request, parse }, deadline, attempt);
+      const said = await this.#http.send(this.#request(endpoint, value, apiKey), deadline);
+      if (said.answer !== null) return said.answer;
+      isBlamed = said.isBlamed;
     } catch (error) {
-      if (isBlamed) {
-        await confirm().catch((doubt: unknown) => {
-          if (isKeyRejected(doubt) || deadline.aborted) throw doubt;
-        });
-      }
+      const isRefused = isMarketgateError(error) && error.code === 'service_refused';
+      if (!isRefused || endpoint.what === 'account') throw error;
+      await confirmKey(true).catch((doubt: unknown) => {
+        if (isKeyRejected(doubt) || deadline.aborted) throw doubt;
+      });
       throw error;
     }
-    if (answer === null) {
-      attempt.isRefused = true;
-      await confirm().catch((error: unknown) => {
-        if (isKeyRejected(error) || !isMarketgateError(error)) throw error;
-        // The service has answered, so `onUnknown: 'allow'` must not let that code in.
-        const problem = `the service said no, but it is not known whether it knows the api_key: ${nameOf(accountDetails)} failed`;
-        const { retryAfter } = error;
-        throw new MarketgateError('unexpected_response', `${nameOf(endpoint)}: ${problem}`, {
-          cause: error,
-          retryAfter,
-        });
+    await confirmKey(isBlamed || hadPositive).catch((error: unknown) => {
+      if (isKeyRejected(error) || !isMarketgateError(error)) throw error;
+      // The service has answered, so `onUnknown: 'allow'` must not let that code in.
+      const problem = `the service said no, but it is not known whether it knows the api_key: ${nameOf(accountDetails)} failed`;
+      const { retryAfter } = error;
+      throw new MarketgateError('unexpected_response', `${nameOf(endpoint)}: ${problem}`, {
+        cause: error,
+        retryAfter,
       });
-    }
-    return answer;
+    });
+    return null;
   }
 
   /** Names the service and the account, for the guess limit. */
@@ -384,7 +359,11 @@ export class KeyApi {
     return `${this.#service} ${hash('sha256', apiKey, 'base64url').slice(0, 12)}`;
   }
 
-  #request<T>(endpoint: Endpoint<T>, value: string, apiKey: string): HttpRequest<T | null> {
+  #request<T>(
+    endpoint: Endpoint<T>,
+    value: string,
+    apiKey: string,
+  ): HttpRequest<{ readonly answer: T | null; readonly isBlamed: boolean }> {
     const { what, method, path, parameter } = endpoint;
     const secrets = parameter === 'purchase_code' ? [apiKey, value] : [apiKey];
     const parameters = parameter ? { api_key: apiKey, [parameter]: value } : { api_key: apiKey };
@@ -393,15 +372,15 @@ export class KeyApi {
       method,
       path,
       parameters: encode(parameters, method === 'GET' ? 'query' : this.#encoding),
+      secrets,
       // No endpoint changes anything, also not the POST of purchases/validation.
       isRepeatable: true,
-      // No visitor has a say in it.
-      isNeutral: what === 'account',
+      isProbe: what === 'account',
       parse: (response) => {
         try {
           const answer = parseKeyAnswer(endpoint, value, response, secrets, onDrift);
           if (what === 'account') this.#keyCheck.note(apiKey);
-          return answer;
+          return { answer, isBlamed: blamesKey(response) };
         } catch (error) {
           if (!isKeyRejected(error)) throw error;
           this.#keyCheck.note(apiKey, error);
@@ -498,9 +477,9 @@ function apiKeySource(
       const isText = typeof key === 'string' && key.trim() !== '';
       const problem = isText ? strayCharacters(key) : 'failed, or gave no non-empty string';
       if (isText && problem === undefined) return key;
-      throw new MarketgateError(
-        'service_unavailable',
+      throw unavailable(
         `KeyApi: the function given as "apiKey" ${isText ? `gave a key that ${problem}` : problem}; look at where it reads the key from`,
+        new Failure('NO_API_KEY'),
       );
     };
   }

@@ -1,11 +1,9 @@
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 
-/** Milliseconds that a positive check of a key is remembered. */
-const ACCEPTED_FOR = 5 * 60_000;
-/** Shorter, so that a shop recovers soon after its key is corrected. */
-const REJECTED_FOR = 60_000;
-/** The greatest age of a check that lets a negative answer invalidate a positive one, in milliseconds. */
-const RECENT = 5000;
+/** Milliseconds that the service is believed to know a key. */
+const KNOWN_FOR = 5 * 60_000;
+/** The same where an answer blames the key, and milliseconds that a rejection is believed: a key can be corrected any time. */
+const DOUBTED_FOR = 5000;
 
 /** Whether the service does not know the api_key. */
 export const isKeyRejected = (error: unknown): error is MarketgateError =>
@@ -32,12 +30,11 @@ export class KeyCheck {
   /**
    * Resolves when the service knows the key; rejects when it does not, or cannot be asked. Concurrent callers share one
    * request.
-   * @param isDoubted whether only a recent check counts: the negative answer would invalidate a positive one, or
-   * blames the key.
+   * @param isDoubted whether an answer blames the key: then only a recent check counts.
    */
-  async confirm(key: string, isDoubted = false): Promise<void> {
+  async confirm(key: string, isDoubted: boolean): Promise<void> {
     const last = this.#last;
-    const life = isDoubted ? RECENT : last?.rejection ? REJECTED_FOR : ACCEPTED_FOR;
+    const life = isDoubted || last?.rejection ? DOUBTED_FOR : KNOWN_FOR;
     // What is remembered counts also while it is checked again, because an outage says nothing about the key.
     if (last?.key === key && this.clock() - last.at < life) {
       if (last.rejection !== undefined) throw last.rejection;

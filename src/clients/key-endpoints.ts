@@ -1,6 +1,5 @@
 import type { LookupMessage } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { redact } from '../http/failure.js';
 import {
   type Body,
   isTransient,
@@ -13,6 +12,7 @@ import { isObject, type OnDrift, type Parsed, parse } from '../model/fields.js';
 import { type Item, type ItemList, itemRecord, readItems } from '../model/item.js';
 import { type Purchase, purchaseRecord } from '../model/purchase.js';
 import { isMasked, readPurchaseCode } from '../model/purchase-code.js';
+import { redact } from '../redact.js';
 
 /** One endpoint of the key API (specification: "Endpoints" and "Errors"). */
 export interface Endpoint<T> {
@@ -103,9 +103,11 @@ const FRAMEWORK_STATUS = /^\s*(success|ok|fail(ed)?|not\s+found)\s*$/i;
 const LETTERS_AND_BLANKS = /^[\p{L}\p{M}\s]+$/u;
 const LETTER = /\p{L}/u;
 const NOT_FOUND = /^\P{L}*not\s+found\P{L}*$/iu;
-/** A digit, a path or a URL; or a word for a method or for what a framework has not found, also in other languages. */
+/** A digit, a path or a URL; or a word of what a framework has not found. */
 const ABOUT_ROUTE =
-  /[\p{N}/\\]|(?<!\p{L})(get|head|post|put|patch|delete|options|methods?|ur[il]s?|paths?|routes?|ruta|rota|endpoints?|pages?|seite|p[áa]gina|sayfa|strona|страница)(?!\p{L})/iu;
+  /[\p{N}/\\]|(?<!\p{L})(pages?|routes?|paths?|endpoints?|resources?|ur[il]s?|methods?)(?!\p{L})/iu;
+/** The name of a method of HTTP, which some say in place of that word. */
+const METHOD = /(?<!\p{L})(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)(?!\p{L})/u;
 
 /**
  * Whether the body of an answer with HTTP 404 is a negative answer in the language of a deployment: "status" and "msg",
@@ -118,10 +120,11 @@ function isTranslatedNo(body: Body): boolean {
   }
   const isOfService =
     LETTERS_AND_BLANKS.test(status) && LETTER.test(status) && !FRAMEWORK_STATUS.test(status);
-  return isOfService && LETTER.test(msg) && !NOT_FOUND.test(msg) && !ABOUT_ROUTE.test(msg);
+  const isAboutRoute = ABOUT_ROUTE.test(msg) || METHOD.test(msg);
+  return isOfService && LETTER.test(msg) && !NOT_FOUND.test(msg) && !isAboutRoute;
 }
 
-/** Whether a response of any endpoint says that the service does not know the api_key. */
+/** Whether a response of any endpoint has the documented words for an api_key that the service does not know. */
 export const blamesKey = (response: JsonResponse): boolean => saysNo(response, accountDetails);
 
 /**

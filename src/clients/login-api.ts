@@ -1,22 +1,17 @@
-import { Attempt, type Attempts, attemptsOption } from '../attempts/attempts.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import {
-  CLIENT_OPTIONS,
-  type ClientOptions,
-  clientSettings,
-  serviceUrl,
-} from '../http/client-options.js';
-import { redact } from '../http/failure.js';
+import { Guesses } from '../guess/guesses.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import {
   type Body,
+  isOfApi,
   isTransient,
   type JsonResponse,
   saysError,
   unusable,
 } from '../http/response.js';
-import { encode } from '../http/transport.js';
+import { clientSettings, serviceUrl } from '../http/settings.js';
+import { encode, nameOf } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
 import { type UserInfo, userInfoRecord } from '../model/user-info.js';
@@ -32,6 +27,8 @@ import {
   type Table,
   wrongOption,
 } from '../options.js';
+import { redact } from '../redact.js';
+import { CLIENT_OPTIONS, type ClientOptions } from './client-options.js';
 
 /** Options of {@link LoginApi}. */
 export interface LoginApiOptions extends ClientOptions {
@@ -101,13 +98,7 @@ export class LoginApi {
   readonly #appSecret: string;
   readonly #tokenLifetime: number;
   readonly #authorizeMethod: 'post' | 'get';
-  readonly #attempts: Attempts | undefined;
-  readonly #timeout: number;
-  /** By access_token: exchanges that are counted until it is known whose they are. */
-  readonly #logins = new Map<
-    string,
-    { readonly attempt: Attempt; readonly timer: NodeJS.Timeout }
-  >();
+  readonly #guesses: Guesses | undefined;
 
   /**
    * Makes a client of the login API, for a {@link MarketplaceStrategy} or for calls of your own.
@@ -124,27 +115,27 @@ export class LoginApi {
       return { given, settings: clientSettings(me, 'authUrl', authUrl, given) };
     });
     this.clock = settings.clock;
-    this.#timeout = settings.timeout;
-    this.#attempts = attemptsOption(me, given.guessLimit, settings.timer);
+    const { guessLimit = {} } = given;
+    this.#guesses = guessLimit === false ? undefined : new Guesses(me, guessLimit, settings.timer);
     this.#appId = given.appId;
     this.#appSecret = given.appSecret;
     this.#tokenLifetime = given.tokenLifetime;
     this.#authorizeMethod = given.authorizeMethod;
     const { origin, basePath } = settings.url;
     this.#loginUrl = `${origin}${basePath}${OAUTH}?${new URLSearchParams({ app_id: this.#appId })}`;
-    // There is no api_key: any JSON shows that the service is there.
-    const neutral: HttpRequest<true> = {
+    // There is no api_key: any answer of the API shows that the service is there.
+    const probe: HttpRequest<true> = {
       method: 'GET',
       path: GET_USER_INFO,
       parameters: {},
+      secrets: [],
       isRepeatable: true,
-      isNeutral: true,
       parse: (response) => {
-        if ('value' in response && !isTransient(response.status)) return true;
+        if (isOfApi(response) && !isTransient(response.status)) return true;
         throw unusable(response);
       },
     };
-    this.#http = new HttpClient(settings, () => neutral);
+    this.#http = new HttpClient(settings, () => probe);
   }
 
   /**
@@ -176,21 +167,17 @@ export class LoginApi {
       method: isGet ? 'GET' : 'POST',
       path: AUTHORIZE,
       parameters: encode(fields, isGet ? 'query' : 'form'),
+      secrets,
       isRepeatable: false,
       parse: (response) => parseToken(response, secrets),
     };
     const { signal, beforeSend } = options;
     const client = idText('LoginApi', 'client', options.client);
-    const scope = (): string => this.#loginUrl;
-    const attempt = new Attempt(this.#attempts, client, scope, { beforeSend });
-    let value: string;
-    try {
-      value = await this.#http.call(request, { signal, attempt });
-    } catch (error) {
-      void attempt.endWithError(error, signal?.aborted, () => this.#http.isUp());
-      throw error;
-    }
-    if (client !== undefined) this.#holdUntilKnown(value, attempt);
+    const value = await this.#http.within(nameOf(request), { signal }, (deadline) => {
+      const ask = () => this.#http.send(request, deadline, beforeSend);
+      const question = { client, scope: this.#loginUrl, deadline };
+      return this.#guesses ? this.#guesses.count(question, ask) : ask();
+    });
     return { value, issuedAt, expiresAt: issuedAt + this.#tokenLifetime };
   }
 
@@ -208,37 +195,13 @@ export class LoginApi {
       method: 'GET',
       path: GET_USER_INFO,
       parameters: encode({ access_token: value }, 'query'),
+      secrets,
       isRepeatable: true,
       parse: (response) => parseUser(response, secrets, onDrift),
     };
-    const login = this.#logins.get(value);
-    this.#logins.delete(value);
-    clearTimeout(login?.timer);
-    try {
-      const user = await this.#http.call(request, { signal: options.signal });
-      login?.attempt.endWithAnswer(user.user_id);
-      return user;
-    } catch (error) {
-      void login?.attempt.endWithError(error, options.signal?.aborted, () => this.#http.isUp());
-      throw error;
-    }
-  }
-
-  /**
-   * A further login of the same account stays counted, so an exchange ends only when it is known whose it is. An app that
-   * never asks cannot tell.
-   */
-  #holdUntilKnown(token: string, attempt: Attempt): void {
-    // Where a deployment gives the same token again, it is the same account.
-    if (this.#logins.has(token)) {
-      attempt.end(true);
-      return;
-    }
-    const forget = (): void => {
-      this.#logins.delete(token);
-      attempt.end(false);
-    };
-    this.#logins.set(token, { attempt, timer: setTimeout(forget, this.#timeout).unref() });
+    return this.#http.within(nameOf(request), { signal: options.signal }, (deadline) =>
+      this.#http.send(request, deadline),
+    );
   }
 
   /**
@@ -270,9 +233,8 @@ export class LoginApi {
  * HTTP 200. `secrets` were sent and must not appear in an error.
  */
 
-/** Statuses that refuse an exchange, and a token, whatever the body is. */
-const AUTH_KEY_REFUSED = [400, 401, 403, 422];
-const TOKEN_REFUSED = [401, 403];
+/** Statuses that refuse an exchange, and a token, with JSON or no body. A page is that of a CDN or a firewall. */
+const REFUSED = [400, 401, 403, 422];
 
 /** @throws MarketgateError when there is no access_token in the response. */
 function parseToken(response: JsonResponse, secrets: readonly string[]): string {
@@ -280,7 +242,7 @@ function parseToken(response: JsonResponse, secrets: readonly string[]): string 
   const body = isObject(value) ? value : {};
   const { access_token: token } = body;
   if (!hasError(body) && typeof token === 'string' && token.trim() !== '') return token;
-  if (!isRefusal(response, body, AUTH_KEY_REFUSED)) throw unusable(response);
+  if (!isRefusal(response, body)) throw unusable(response);
   const text = reasonIn(body);
   const reason = quoted(text, secrets);
   if (/(?<![a-z])app[_\s-]?(id|secret)(?![a-z])/i.test(text)) {
@@ -302,7 +264,7 @@ function parseUser(response: JsonResponse, secrets: readonly string[], onDrift: 
       : undefined;
   if (parsed?.ok) return parsed.value;
   // A reason next to a user that cannot be parsed is no refusal.
-  if (isRefusal(response, parsed ? {} : body, TOKEN_REFUSED)) {
+  if (isRefusal(response, parsed ? {} : body)) {
     const problem = `the service does not accept this access_token any more${quoted(reasonIn(body), secrets)}; the visitor must log in again`;
     throw new MarketgateError('access_token_expired', `${name}: ${problem}`);
   }
@@ -320,12 +282,11 @@ const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 /**
  * Whether a response without a usable payload refuses what was sent. With other statuses, such as 404 or 405, it
  * says nothing about that: a proxy or a framework can have sent it.
- * @param refusing statuses that refuse by themselves.
  */
-const isRefusal = ({ status }: JsonResponse, body: Body, refusing: readonly number[]): boolean =>
-  refusing.includes(status) ||
-  ((isSuccess(status) || AUTH_KEY_REFUSED.includes(status)) &&
-    (hasError(body) || reasonIn(body) !== ''));
+const isRefusal = (response: JsonResponse, body: Body): boolean =>
+  isSuccess(response.status)
+    ? hasError(body) || reasonIn(body) !== ''
+    : REFUSED.includes(response.status) && isOfApi(response);
 
 const hasError = ({ error, status }: Body): boolean =>
   saysError(status) || (Boolean(error) && !isEmptyArray(error));

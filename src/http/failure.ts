@@ -1,91 +1,167 @@
 import { isMarketgateError, MarketgateError } from '../errors.js';
 
-/** A request that ran out of time before it was sent. */
-const NOT_SENT = 'NOT_SENT';
-/** A host name that cannot be looked up at the moment. */
-const NOT_NOW = 'EAI_AGAIN';
-
 /**
- * What this process lacks: files, memory, ports, a proxy variable that can be read, or time for what comes before a request.
- * It says nothing about the service, and a visitor can cause most of it.
+ * What a failure means.
+ *
+ * - `down`: no connection, no answer in time, or HTTP 5xx; and the probe has failed in the same way, or the breaker is open
+ *   because of that. Only then `onUnknown: 'allow'` lets visitors in.
+ * - `busy`: the service asks for less (HTTP 429, `Retry-After`), or it has failed at this request and the probe was not `down`.
+ * - `own`: this process or the app lacks something, which says nothing about the service.
+ * - `unreadable`: something has answered, but not in HTTP that can be read.
  */
-const LACKING = new Set([
-  ...['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL'],
-  ...[NOT_SENT, 'PROXY_INVALID'],
-]);
-/** What a host with an address of each family fails with where this machine has only one of them. */
-const NO_FAMILY = new Set(['ENETUNREACH', 'EADDRNOTAVAIL']);
-/** Something answered, but its head cannot be read, or its body not be decompressed (by a `fetch`). */
-const BROKEN_HEAD = 'BROKEN_HEAD';
-/** HTTP 100 or 101, which no request asks for. undici ends the connection, and says no more. */
-const UNASKED = 'UNASKED_STATUS';
-const UNREADABLE =
-  /^(BROKEN_HEAD$|UNASKED_STATUS$|HPE_|Z_|HTTP_PARSER_ERROR$|UND_ERR_HEADERS_OVERFLOW$)/;
+export type Kind = 'down' | 'busy' | 'own' | 'unreadable';
 
 const TRUST = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
 const RENEW = 'the service must renew it';
 const PROXY = 'HTTPS_PROXY, HTTP_PROXY and NO_PROXY say which one is used';
+const FRONT = 'look at what stands in front of the service';
 
-/** What the codes of Node.js and undici mean, and what to do. */
-const IN_WORDS: readonly (readonly [RegExp, string, string?])[] = [
-  [/^UNKNOWN$/, 'the request failed'],
-  [/^E[MN]FILE$/, 'this process has no file descriptor left'],
-  [/^(ENOMEM|ENOBUFS)$/, 'this process has no memory left'],
-  [/^EADDRNOTAVAIL$/, 'this machine has no port or address left to connect from'],
-  [/^ECONNREFUSED$/, 'the connection was refused'],
-  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was cut'],
-  [/^E(HOST|NET)UNREACH$/, 'there is no route to the host'],
-  [/MISMATCH$/, 'the answer was cut off'],
-  [/^Z_/, 'the answer is compressed, and broken or cut'],
-  [/HEADERS_OVERFLOW$/, 'the head of the answer is longer than 64 KiB'],
-  [
-    /^(BROKEN_HEAD|HPE_UNEXPECTED_CONTENT_LENGTH)$/,
-    'the head of the answer is broken, as where it has a Content-Length and is chunked at once',
-    'look at what stands in front of the service',
+type Row = readonly [pattern: RegExp, words: string, advice?: string];
+
+/**
+ * What the codes of Node.js, OpenSSL, undici and this package mean, and what to do. Every other code is that of a connection
+ * that failed.
+ */
+const CODES: Readonly<Record<Kind, readonly Row[]>> = {
+  own: [
+    [/^NOT_SENT$/, 'there was no time left to send the request'],
+    [/^CLOSED$/, 'this client was closed'],
+    [/^NO_API_KEY$/, 'the function given as "apiKey" gave none'],
+    [/^E[MN]FILE$/, 'this process has no file descriptor left'],
+    [/^(ENOMEM|ENOBUFS)$/, 'this process has no memory left'],
+    [/^EADDRNOTAVAIL$/, 'this machine has no port or address left to connect from'],
+    [
+      /^PROXY_INVALID$/,
+      'HTTPS_PROXY or HTTP_PROXY is no http URL, and a SOCKS proxy cannot be used',
+      'it must be like http://proxy.example:3128',
+    ],
+    [
+      /^(UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|ERR_INVALID_)/,
+      'the function given as "fetch" could not send the request',
+      'look at its dispatcher and its URL',
+    ],
   ],
-  [
-    /^UNASKED_STATUS$/,
-    'the answer begins with HTTP 100 or 101, for which nobody asked',
-    'look at what stands in front of the service',
+  unreadable: [
+    [/^Z_|^ERR_BROTLI|^ERR__?ERROR_FORMAT/, 'the answer is compressed, and broken or cut'],
+    [/HEADERS_OVERFLOW$/, 'the head of the answer is longer than 64 KiB'],
+    [
+      /^(BROKEN_HEAD|HPE_UNEXPECTED_CONTENT_LENGTH)$/,
+      'the head of the answer is broken, as where it has a Content-Length and is chunked at once',
+      FRONT,
+    ],
+    [/^UNASKED_STATUS$/, 'the answer begins with HTTP 100 or 101, for which nobody asked', FRONT],
+    [/^HPE_|^HTTP_PARSER_ERROR$/, 'the answer is not valid HTTP/1.1', 'check the URL and its port'],
   ],
-  [/^(HPE_|HTTP_PARSER_ERROR$)/, 'the answer is not valid HTTP/1.1', 'check the URL and its port'],
-  [/^ENOTFOUND$/, 'nobody knows the host name', 'check the URL'],
-  [/^EAI_AGAIN$/, 'the host name cannot be looked up at the moment', 'look at the DNS'],
-  [/TIME(D|_)?OUT$/, 'the connection timed out'],
-  [
-    /^ERR_SSL_.*(UNSUPPORTED_PROTOCOL|PROTOCOL_VERSION|VERSION_TOO_LOW|NO_PROTOCOLS)/,
-    'the service offers only versions of TLS that are too old',
-    'it must offer TLS 1.2 or later',
+  busy: [
+    [/^LEFT_ALONE$/, 'the service asked to be left alone'],
+    [/^HTTP_4/, 'the service asks to come again later'],
   ],
-  [/^(EPROTO|ERR_SSL_)/, 'the port does not speak TLS', 'check the URL and its port'],
-  [/^CERT_HAS_EXPIRED$/, 'the certificate has expired', RENEW],
-  [/^CERT_NOT_YET_VALID$/, 'the certificate is not valid yet', 'check the clock of this machine'],
-  [
-    /^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/,
-    'the certificate chain is incomplete: the server does not send the intermediate certificate',
-    `the service must send the whole chain; until then ${TRUST}`,
+  down: [
+    [/^FAILING$/, 'the service has failed several times in a row'],
+    [/^HTTP_5/, 'the service failed'],
+    [/^UNKNOWN$/, 'the request failed'],
+    [/^ECONNREFUSED$/, 'the connection was refused'],
+    [/^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/, 'the connection was cut'],
+    [/^E(HOST|NET)(UNREACH|DOWN)$/, 'there is no route to the host'],
+    [/MISMATCH$/, 'the answer was cut off'],
+    [/^ENOTFOUND$/, 'nobody knows the host name', 'check the URL'],
+    [/^EAI_/, 'the host name cannot be looked up at the moment', 'look at the DNS'],
+    [/TIME(D|_)?OUT$/, 'the connection timed out'],
+    [
+      /^ERR_SSL_.*(UNSUPPORTED_PROTOCOL|PROTOCOL_VERSION|VERSION_TOO_LOW|NO_PROTOCOLS)/,
+      'the service offers only versions of TLS that are too old',
+      'it must offer TLS 1.2 or later',
+    ],
+    [/^(EPROTO|ERR_SSL_)/, 'the port does not speak TLS', 'check the URL and its port'],
+    [/^CERT_HAS_EXPIRED$/, 'the certificate has expired', RENEW],
+    [/^CERT_NOT_YET_VALID$/, 'the certificate is not valid yet', 'check the clock of this machine'],
+    [
+      /^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/,
+      'the certificate chain is incomplete: the server does not send the intermediate certificate',
+      `the service must send the whole chain; until then ${TRUST}`,
+    ],
+    [
+      /^UNABLE_TO_GET_ISSUER_CERT/,
+      'the certificate is of an authority that is unknown here',
+      TRUST,
+    ],
+    [
+      /^SELF_SIGNED_CERT_IN_CHAIN$/,
+      'the certificate is of an authority that is unknown here, such as that of a company or its proxy',
+      TRUST,
+    ],
+    [/SELF_SIGNED/, 'the certificate is self-signed', TRUST],
+    [/ALTNAME/, 'the certificate is for another host', 'check the URL'],
+    [/^UNABLE_TO_VERIFY|^CERT_|^ERR_TLS_/, 'the certificate cannot be verified', TRUST],
+    [
+      /^PROXY_407$/,
+      'the proxy wants a user name and a password (HTTP 407)',
+      'put them in HTTPS_PROXY, as in http://USER:PASSWORD@HOST:PORT',
+    ],
+    [/^PROXY_\d+$/, 'the proxy refuses to connect', `${PROXY}; see what it allows`],
+    [/^UND_ERR_/, 'the request failed'],
   ],
-  [/^UNABLE_TO_GET_ISSUER_CERT/, 'the certificate is of an authority that is unknown here', TRUST],
-  [
-    /^SELF_SIGNED_CERT_IN_CHAIN$/,
-    'the certificate is of an authority that is unknown here, such as that of a company or its proxy',
-    TRUST,
-  ],
-  [/SELF_SIGNED/, 'the certificate is self-signed', TRUST],
-  [/ALTNAME/, 'the certificate is for another host', 'check the URL'],
-  [/^UNABLE_TO_VERIFY|^CERT_/, 'the certificate cannot be verified', TRUST],
-  [
-    /^PROXY_INVALID$/,
-    'HTTPS_PROXY or HTTP_PROXY is no http URL',
-    'it must be like http://proxy.example:3128',
-  ],
-  [
-    /^PROXY_407$/,
-    'the proxy wants a user name and a password (HTTP 407)',
-    'put them in HTTPS_PROXY, as in http://USER:PASSWORD@HOST:PORT',
-  ],
-  [/^PROXY_\d+$/, 'the proxy refuses to connect', `${PROXY}; see what it allows`],
-];
+};
+
+/** The kind of a code by itself, and its row. */
+function meaningOf(code: string): { kind: Kind; row: Row | undefined } {
+  for (const [kind, rows] of Object.entries(CODES) as [Kind, readonly Row[]][]) {
+    const row = rows.find(([pattern]) => pattern.test(code));
+    if (row !== undefined) return { kind, row };
+  }
+  return { kind: 'down', row: undefined };
+}
+
+/** What the probe has shown of the service, apart from any one request. */
+export type Verdict = 'up' | 'down' | 'busy' | 'unclear';
+
+/**
+ * Why there is no answer: the `cause` of every `service_unavailable` of a client. It keeps nothing else of the original error,
+ * which can contain bytes of the response, or the URL with secrets in its query.
+ */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  /** What to do about it, where more is known than that something cannot be reached. */
+  readonly advice: string | undefined;
+  /** Whether the request failed as it does while the service is down. Only the probe tells whether it is. */
+  readonly isLikeOutage: boolean;
+  kind: Kind;
+  /** Whether the service answered the probe at that time, so that the failure is about this request. */
+  isUp = false;
+
+  constructor(
+    readonly code: string,
+    isOfProxy = false,
+  ) {
+    const { kind, row: [, words = code, advice] = [] } = meaningOf(code);
+    super(isOfProxy ? `the proxy of HTTPS_PROXY or HTTP_PROXY cannot be reached: ${words}` : words);
+    this.advice = isOfProxy ? `check that it runs; ${PROXY}` : advice;
+    this.isLikeOutage = kind === 'down';
+    this.kind = this.isLikeOutage ? 'busy' : kind;
+  }
+
+  /** What an error of Node.js, undici or a `fetch` says. */
+  static of(error: unknown): Failure {
+    return new Failure(codeOf(error), isOfProxy(error));
+  }
+
+  /** Notes what the probe has shown. */
+  judge(verdict: Verdict): this {
+    this.isUp = verdict === 'up';
+    if (this.isLikeOutage) this.kind = verdict === 'down' ? 'down' : 'busy';
+    return this;
+  }
+}
+
+/** Why an error of a client says that the service is unavailable. By name, because an app can load two copies of the package. */
+export const failureOf = (error: unknown): Failure | undefined => {
+  const { cause } = Object(error) as { cause?: Failure };
+  return isMarketgateError(error) && cause?.name === 'Failure' ? cause : undefined;
+};
+
+/** The error of a call that the service did not answer. */
+export const unavailable = (message: string, failure: Failure, retryAfter?: number) =>
+  new MarketgateError('service_unavailable', message, { cause: failure, retryAfter });
 
 /** A connection to a proxy that failed. */
 export class ProxyFailure extends Error {
@@ -94,82 +170,64 @@ export class ProxyFailure extends Error {
   }
 }
 
-/**
- * A network error reduced to its code and what that means. The original can contain bytes of the response, or the URL
- * with secrets in its query.
- */
-export class NetworkFailure extends Error {
-  override readonly name = 'NetworkFailure';
-  readonly code: string;
-  /** What to do about it, where more is known than that something cannot be reached. */
-  readonly advice: string | undefined;
-
-  constructor(error: unknown) {
-    const code = codeOf(error);
-    const [, words = code, advice] = IN_WORDS.find(([pattern]) => pattern.test(code)) ?? [];
-    const isProxy = isOfProxy(error);
-    super(isProxy ? `the proxy of HTTPS_PROXY or HTTP_PROXY cannot be reached: ${words}` : words);
-    this.code = code;
-    this.advice = isProxy ? `check that it runs; ${PROXY}` : advice;
-  }
-}
-
 /** Whether it is the connection to a proxy that failed. */
 const isOfProxy = (error: unknown, depth = 0): boolean =>
   error instanceof ProxyFailure ||
   (depth < 5 && isOfProxy((Object(error) as { cause?: unknown }).cause, depth + 1));
 
-/** The code of the network failure behind an error of a call, also where that is the cause of another one. */
-const causeOf = (error: unknown): unknown => {
-  const { cause } = Object(error) as { cause?: unknown };
-  return cause instanceof NetworkFailure ? cause.code : isMarketgateError(cause) && causeOf(cause);
-};
-
-/** Whether an error of a call says that this process lacks something, and nothing about the service. */
-export const isOwnLack = (error: unknown): boolean => LACKING.has(causeOf(error) as string);
-
-/** Whether it can say that the service cannot be reached: not while this machine cannot look its name up. */
-export const isAboutService = (error: unknown): boolean =>
-  !isOwnLack(error) && causeOf(error) !== NOT_NOW;
-
-/** The error of a call whose time ran out before its request was sent. */
-export function notSent(what: string, milliseconds: number): MarketgateError {
-  const cause = new NetworkFailure({ code: NOT_SENT });
-  return new MarketgateError(
-    'service_unavailable',
-    `${what}: not sent within ${Math.round(milliseconds)} ms; this process is too busy, the host name cannot be looked up, or a function given as "apiKey" does not settle`,
-    { cause },
-  );
-}
-
-/** The code that says most about an attempt to connect to several addresses. */
-function codeOfAll(errors: readonly unknown[], depth: number): string {
-  const codes = errors.map((each) => codeOf(each, depth));
-  const lack = codes.find((code) => LACKING.has(code) && !NO_FAMILY.has(code));
-  const other = codes.find((code) => !NO_FAMILY.has(code));
-  return lack ?? other ?? codes.find((code) => LACKING.has(code)) ?? codes[0] ?? 'UNKNOWN';
-}
+/** What a host with an address of each family fails with where this machine has only one of them. */
+const NO_FAMILY = ['EADDRNOTAVAIL', 'ENETUNREACH'];
 
 /** The code of an error or of its cause, if it looks like a code of Node.js or undici. Others can be secrets. */
 function codeOf(error: unknown, depth = 0): string {
   if (error instanceof RangeError && /allocation/.test(error.message)) return 'ENOMEM';
-  if (error instanceof AggregateError && depth < 5) return codeOfAll(error.errors, depth + 1);
+  if (error instanceof AggregateError && depth < 5) {
+    // The one that says most about an attempt to connect to several addresses.
+    const codes = error.errors.map((each) => codeOf(each, depth + 1));
+    const others = codes.filter((code) => !NO_FAMILY.includes(code));
+    const lack = others.find((code) => meaningOf(code).kind === 'own');
+    const known = NO_FAMILY.find((code) => codes.includes(code));
+    return lack ?? others[0] ?? known ?? 'UNKNOWN';
+  }
   const { name, code, message, cause }: Record<string, unknown> = Object(error);
   // undici says no more of a proxy that refuses to connect.
   const [, refusal] = /^Proxy response \((\d{3})\)/.exec(String(message)) ?? [];
   if (refusal !== undefined) return `PROXY_${refusal}`;
   if (name === 'HTTPParserError' && code === undefined) {
-    return /Content-Length/.test(String(message)) ? BROKEN_HEAD : 'HTTP_PARSER_ERROR';
+    return /Content-Length/.test(String(message)) ? 'BROKEN_HEAD' : 'HTTP_PARSER_ERROR';
   }
-  if (name === 'SocketError' && /^bad (response|upgrade)$/.test(String(message))) return UNASKED;
-  if (typeof code === 'string' && /^[A-Z0-9]{1,24}(_[A-Z0-9]{1,24})*$/.test(code)) return code;
+  // HTTP 100 or 101. undici ends the connection, and says no more.
+  if (name === 'SocketError' && /^bad (response|upgrade)$/.test(String(message))) {
+    return 'UNASKED_STATUS';
+  }
+  if (typeof code === 'string' && /^[A-Z0-9]{1,24}(_{1,2}[A-Z0-9]{1,24})*_?$/.test(code))
+    return code;
   // Causes can form a cycle.
   return cause === undefined || depth === 5 ? 'UNKNOWN' : codeOf(cause, depth + 1);
 }
 
+/** What browsers, Bun, Deno and Workers say of a connection that failed, and say no code. */
+const NO_CONNECTION =
+  /^(fetch failed|failed to fetch|load failed|terminated|networkerror when attempting to fetch resource\.?|network request failed|(the )?network connection (was )?lost\.?|error sending request\b.*|unable to connect\. is the computer able to access the url\?|the socket connection was closed unexpectedly\b.*)$/is;
+
+/**
+ * Whether what the app's own `fetch` has thrown is a failure of the network. Everything else is the app's: a name that is not
+ * defined, a dispatcher that was closed.
+ */
+export function isNetworkFailure(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const { name, message, cause } = error as Error;
+  const code = codeOf(error);
+  if (/^UND_ERR_(CLOSED|DESTROYED)$/.test(code)) return false;
+  if (/^(AbortError|TimeoutError|FetchError)$/.test(name)) return true;
+  if (name === 'TypeError' && cause !== undefined) return true;
+  const isKnown = code !== 'UNKNOWN' && meaningOf(code).row !== undefined;
+  return (isKnown && !/^ERR_INVALID_/.test(code)) || NO_CONNECTION.test(String(message));
+}
+
 /**
  * The error of a request that failed below HTTP, or whose response has a head that cannot be read.
- * @param hasHead - whether a head was read.
+ * @param hasHead whether a head was read.
  */
 export function networkFailure(
   what: string,
@@ -177,49 +235,13 @@ export function networkFailure(
   error: unknown,
   hasHead: boolean,
 ): MarketgateError {
-  const failure = new NetworkFailure(error);
+  const found = Failure.of(error);
   // undici means the head, if there is none.
-  const isHead = failure.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && !hasHead;
-  const cause = isHead ? new NetworkFailure({ code: BROKEN_HEAD }) : failure;
-  const { code, message, advice = `check that ${origin} runs and can be reached` } = cause;
-  return new MarketgateError(
-    UNREADABLE.test(code) ? 'unexpected_response' : 'service_unavailable',
-    `${what}: ${message} (${code}); ${advice}`,
-    { cause },
-  );
-}
-
-const REDACTED = '[redacted]';
-/** The most characters that are shown, and of a text of which something is shown. */
-const MAX_SHOWN = 200;
-const MAX_READ = 4096;
-
-// What looks like a key, a token or a purchase code, also one that we did not send: 16 or more letters,
-// digits and dashes, with at least one digit. Searched from the beginning of such a run only, which is linear.
-const TOKEN_LIKE = /(?<![\w-])(?=[\w-]*\d)[\w-]{16,}/g;
-
-/** The escapes of a query, of JSON and of HTML. A secret behind them would not be found. */
-const ESCAPE = /%[\da-f]{2}|\\|&#?\w+;/i;
-
-/**
- * Prepares text of the service for an error message, because services repeat what they were sent: removes the given
- * secrets, whatever looks like a secret, and control characters, and cuts it to a readable length. Nothing is shown of a
- * text that is very long or has escapes.
- */
-export function redact(text: string, secrets: readonly string[]): string {
-  if (text.length > MAX_READ || ESCAPE.test(text)) return REDACTED;
-  // Services trim what they were sent. A secret can be part of another one: the longest first. A query has `+` for a
-  // blank.
-  const sources = secrets
-    .map((secret) => secret.trim())
-    .filter(({ length }) => length > 0 && length <= text.length)
-    .sort((a, b) => b.length - a.length)
-    .map((secret) => secret.replace(/[.*?^${}()|[\]\\]/g, '\\$&').replace(/[+ ]/g, '[+ ]'));
-  const shown =
-    sources.length > 0 ? text.replace(new RegExp(sources.join('|'), 'gi'), REDACTED) : text;
-  const plain = shown
-    .replace(TOKEN_LIKE, REDACTED)
-    .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
-    .trim();
-  return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}…` : plain;
+  const isHead = found.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && !hasHead;
+  const failure = isHead ? new Failure('BROKEN_HEAD') : found;
+  const { code, kind, message, advice = `check that ${origin} runs and can be reached` } = failure;
+  const text = `${what}: ${message} (${code}); ${advice}`;
+  return kind === 'unreadable'
+    ? new MarketgateError('unexpected_response', text, { cause: failure })
+    : unavailable(text, failure);
 }

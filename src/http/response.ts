@@ -1,4 +1,6 @@
 import { MarketgateError } from '../errors.js';
+import { Failure, unavailable } from './failure.js';
+import type { WireResponse } from './senders.js';
 
 /** The JSON object in a response. */
 export type Body = Readonly<Record<string, unknown>>;
@@ -11,24 +13,32 @@ export interface JsonResponse {
   readonly value?: unknown;
   /** What the body is where it is no JSON, for an error message. */
   readonly found?: string;
+  /** Seconds for which the service asks to be left alone. */
+  readonly retryAfter: number | undefined;
 }
+
+/** What {@link JsonResponse.found} says of a response without a body. */
+const EMPTY = 'an empty body';
+
+/** Whether a response has JSON or no body, as a service's own answers have. */
+export const isOfApi = ({ found }: JsonResponse): boolean => found === undefined || found === EMPTY;
 
 /**
  * Parses a body as JSON. Text before or after the JSON is not skipped: what follows a PHP warning can be cut or altered.
- * @param contentType - can name a charset.
+ * @param now epoch milliseconds, where the response has no date of its own.
  */
-export function parseJson(
-  name: string,
-  status: number,
-  body: Uint8Array,
-  contentType: string | undefined,
-): JsonResponse {
-  const decoded = decodeText(body, contentType);
-  if (decoded === undefined) return { name, status, found: UNREADABLE };
+export function parseJson(name: string, response: WireResponse, now: number): JsonResponse {
+  const { status, header, body } = response;
+  const common = { name, status, retryAfter: retryAfterOf(status, header, now) };
+  const decoded = decodeText(body, header('content-type'));
+  if (decoded === undefined) return { ...common, found: UNREADABLE };
   // Also removes byte order marks.
   const text = decoded.trimStart();
-  const value = parsed(text);
-  return value === undefined ? { name, status, found: describe(text) } : { name, status, value };
+  try {
+    return { ...common, value: JSON.parse(text) };
+  } catch (error) {
+    return { ...common, found: describe(text, error) };
+  }
 }
 
 const UNREADABLE = 'text that is not UTF-8, and the header Content-Type names no charset that fits';
@@ -39,42 +49,34 @@ const UNREADABLE = 'text that is not UTF-8, and the header Content-Type names no
  */
 function decodeText(bytes: Uint8Array, contentType = ''): string | undefined {
   const [, charset = ''] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType) ?? [];
-  if (!bytes.includes(0)) {
-    const text = decodedAs('utf-8', bytes);
-    if (text !== undefined) return text;
-  }
-  // It was tried, and an unknown one is refused as well.
-  return /^(utf-?8)?$/i.test(charset) ? undefined : decodedAs(charset, bytes);
+  const text = bytes.includes(0) ? undefined : decodedAs('utf-8', bytes);
+  // UTF-8 was tried, and an unknown charset is refused as well.
+  return text ?? (/^(utf-?8)?$/i.test(charset) ? undefined : decodedAs(charset, bytes));
 }
 
 function decodedAs(charset: string, bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder(charset, { fatal: true }).decode(bytes);
+    const decoder = new TextDecoder(charset, { fatal: true });
+    // As a stream, because Node.js 20 reads windows-1252 as ISO-8859-1 otherwise.
+    return decoder.decode(bytes, { stream: true }) + decoder.decode();
   } catch {
     return undefined;
   }
 }
 
-/** `undefined`: it is no JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Never quotes the text, which can repeat secrets. */
-function describe(text: string): string {
-  if (text === '') return 'an empty body';
+/** Says what text is where it is no JSON. Never quotes it, because it can repeat secrets. */
+function describe(text: string, error: unknown): string {
+  if (text === '') return EMPTY;
   if (/^<(!doctype|html|head|body|\?xml)/i.test(text)) return 'an HTML page';
   const begin = text.search(/\{\s*"/);
-  if (begin === 0) {
-    const json = text.slice(0, text.lastIndexOf('}') + 1);
-    return parsed(json) === undefined ? 'broken or cut JSON' : 'text after the JSON';
-  }
   if (begin > 0) return 'text ahead of the JSON';
-  return text.startsWith('<') ? 'an HTML page' : 'text that is not JSON';
+  if (begin < 0) return text.startsWith('<') ? 'an HTML page' : 'text that is not JSON';
+  // V8 says where the JSON has ended.
+  const [, end] = /after JSON at position (\d+)/.exec(String(error)) ?? [];
+  if (end === undefined) return 'broken or cut JSON';
+  return /^[{[]/.test(text.slice(Number(end)))
+    ? 'a second JSON text after the JSON'
+    : 'text after the JSON';
 }
 
 /** Whether the "status" of a body says that it is an error. */
@@ -85,6 +87,20 @@ export const saysError = (status: unknown): boolean =>
 export const isTransient = (status: number): boolean =>
   status >= 500 || status === 408 || status === 425 || status === 429;
 
+/** The longest backoff in seconds that an error names, so that one wrong header sends nobody away for a day. */
+const MAX_SECONDS = 3600;
+
+/** For how long a response asks to be left alone, by its `Retry-After`: seconds or a date (RFC 9110, section 10.2.3). */
+function retryAfterOf(status: number, header: WireResponse['header'], now: number) {
+  const text = header('retry-after')?.trim() ?? '';
+  if (text === '' || !isTransient(status)) return undefined;
+  // By the service's own clock, which can be minutes from this one. `Date.parse` also accepts "-5".
+  const until = /^[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  const dated = Math.ceil((until - (Date.parse(header('date') ?? '') || now)) / 1000);
+  const seconds = /^\d/.test(text) ? Number.parseInt(text, 10) : dated;
+  return seconds > 0 ? Math.min(seconds, MAX_SECONDS) : undefined;
+}
+
 /**
  * The error of a response that is neither an answer nor a refusal: `service_unavailable` where the status
  * says "not now", otherwise `unexpected_response`.
@@ -94,13 +110,13 @@ export function unusable(
   response: JsonResponse,
   mismatch?: { readonly path: string; readonly expected: string },
 ): MarketgateError {
-  const { name, status, found = 'JSON of another shape' } = response;
+  const { name, status, found = 'JSON of another shape', retryAfter } = response;
   if (isTransient(status)) {
     const problem =
       status === 429
         ? 'too many requests (HTTP 429); ask less often'
         : `the service failed (HTTP ${status}); try again later`;
-    return new MarketgateError('service_unavailable', `${name}: ${problem}`);
+    return unavailable(`${name}: ${problem}`, new Failure(`HTTP_${status}`), retryAfter);
   }
   const problem = mismatch
     ? `the answer is not of the documented shape: ${mismatch.path}: expected ${mismatch.expected}`

@@ -3,16 +3,18 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
-import type { ClientSettings } from './client-options.js';
-import { byFetch, Connections, type Incoming, type Send } from './connections.js';
-import { NetworkFailure, networkFailure, notSent } from './failure.js';
+import { redact, withoutSecrets } from '../redact.js';
+import { PACKAGE_VERSION } from '../version.js';
+import { Failure, networkFailure } from './failure.js';
 import { isTransient } from './response.js';
-
-declare const __MARKETGATE_VERSION__: string | undefined;
-
-/** The package's version, which the build inserts. */
-export const PACKAGE_VERSION =
-  typeof __MARKETGATE_VERSION__ === 'string' ? __MARKETGATE_VERSION__ : 'development';
+import {
+  type Incoming,
+  type Outgoing,
+  openSender,
+  type Sender,
+  type WireResponse,
+} from './senders.js';
+import type { ClientSettings } from './settings.js';
 
 /** The query or the body that carries the parameters of a request. */
 interface Encoded {
@@ -26,6 +28,10 @@ export interface WireRequest {
   /** The endpoint's path, as in the specification. Errors name it; they never name the query. */
   readonly path: string;
   readonly parameters: Encoded;
+  /** Values that are sent, and must not appear in an error. */
+  readonly secrets: readonly string[];
+  /** Whether it can be sent again safely. If not, it is not risked on a connection that can be dead either. */
+  readonly isRepeatable: boolean;
 }
 
 export const nameOf = (request: Pick<WireRequest, 'method' | 'path'>): string =>
@@ -43,11 +49,6 @@ export function encode(
   return { body: text, contentType: 'application/x-www-form-urlencoded' };
 }
 
-/** A response whose body has been read. */
-export interface WireResponse extends Pick<Incoming, 'status' | 'header'> {
-  readonly body: Buffer;
-}
-
 const HEADERS = {
   accept: 'application/json',
   'accept-encoding': 'identity',
@@ -55,66 +56,41 @@ const HEADERS = {
   'user-agent': `marketgate/${PACKAGE_VERSION}`,
 };
 
-/** The way to one service: through connections of the package's own, or a `fetch`. */
+/** The way to one service, one request at a time. */
 export class Transport {
-  readonly #own: Promise<Connections | undefined>;
-  #connections: Connections | undefined;
+  readonly #sender: Promise<Sender>;
 
   constructor(private readonly settings: ClientSettings) {
-    this.#own = settings.fetch ? Promise.resolve(undefined) : Connections.open(settings);
-    // If they cannot be opened, the first request rejects.
-    this.#own.then(
-      (own) => {
-        this.#connections = own;
-      },
-      () => {},
-    );
-  }
-
-  /** Whether a host name is being looked up, for which a request waits. */
-  get isLookingUp(): boolean {
-    return this.#connections?.isLookingUp === true;
-  }
-
-  async #send(): Promise<Send> {
-    const own = await this.#own;
-    return (
-      own?.send ?? byFetch(this.settings.fetch ?? ((url, init) => globalThis.fetch(url, init)))
-    );
+    this.#sender = openSender(settings);
+    // If there is none, the first request rejects.
+    this.#sender.catch(() => {});
   }
 
   /**
    * Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none, or it is
-   * refused (a redirect, too large).
-   * @param onSend - called right before.
+   * refused (a redirect, too large), or with what the app's own `fetch` has thrown.
    */
-  async send(
-    request: WireRequest,
-    deadline: Deadline,
-    needsNewConnection: boolean,
-    onSend: () => void,
-  ): Promise<WireResponse> {
-    const { method, path } = request;
+  async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
+    const { method, path, secrets } = request;
     const { query, body = null, contentType } = request.parameters;
-    const { url, timeout, maxResponseBytes } = this.settings;
+    const { url, maxResponseBytes: most } = this.settings;
     const name = nameOf(request);
     const target = `${url.basePath}${path}${query ? `?${query}` : ''}`;
     const headers = contentType ? { ...HEADERS, 'content-type': contentType } : HEADERS;
-    const { signal } = deadline;
+    const outgoing: Outgoing = { method, headers, body, signal: deadline.signal };
+    const sender = await deadline.race(this.#sender);
     let head: Incoming | undefined;
     const receive = async (): Promise<WireResponse> => {
-      const send = await this.#send();
-      deadline.throwIfAborted();
-      onSend();
-      const outgoing = { method, headers, body, signal, needsNewConnection };
-      head = await send(url.origin, target, outgoing);
+      head = await sender.send(url.origin, target, outgoing, !request.isRepeatable);
       // Also ends its body, which can be endless.
-      if (head.redirect !== undefined) deadline.abort(redirected(name, url.origin, head.redirect));
+      if (head.redirect !== undefined) {
+        deadline.abort(redirected(name, `${url.origin}${target}`, head.redirect, secrets));
+      }
       deadline.throwIfAborted();
-      const bytes = await readBody(head.body, maxResponseBytes);
-      const plain = bytes && (await decompress(name, bytes, head.encoding, maxResponseBytes));
+      const bytes = await readBody(head.body, most);
+      const plain = bytes && (await decompress(name, bytes, head.encoding, most));
       if (plain !== undefined) return { ...head, body: plain };
-      const limit = `${maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`;
+      const limit = `${most} bytes; raise "maxResponseBytes" if it should be`;
       throw refused(name, `the answer is larger than ${limit}`);
     };
     try {
@@ -127,59 +103,62 @@ export class Transport {
       }
       deadline.throwIfAborted();
       if (error instanceof MarketgateError) throw error;
-      // The time to connect, which is that of the call, has run out before it could begin.
-      const isLate = this.isLookingUp && Object(error).code === 'UND_ERR_CONNECT_TIMEOUT';
-      if (isLate) throw notSent(name, timeout);
+      if (sender.isOfApp(error)) throw withoutSecrets(error, secrets);
       throw networkFailure(name, url.origin, error, head !== undefined);
     }
   }
 
   /**
    * What answers at a path below the address: a response of any kind, whose body is not read.
-   * @throws {@link NetworkFailure} where nothing does, or the reason of the signal.
+   * @throws {@link Failure} where nothing does, or the reason of the signal.
    */
   async reach(path: string, signal: AbortSignal): Promise<Pick<Incoming, 'status' | 'header'>> {
     const { url } = this.settings;
-    const outgoing = {
-      method: 'GET',
-      headers: HEADERS,
-      body: null,
-      needsNewConnection: false,
-    } as const;
+    const outgoing: Outgoing = { method: 'GET', headers: HEADERS, body: null, signal };
     try {
-      const send = await this.#send();
-      return await send(url.origin, `${url.basePath}${path}` || '/', { ...outgoing, signal });
+      const sender = await this.#sender;
+      return await sender.send(url.origin, `${url.basePath}${path}` || '/', outgoing, false);
     } catch (error) {
       signal.throwIfAborted();
-      throw new NetworkFailure(error);
+      throw Failure.of(error);
     }
   }
 
   /** Ends the connections. */
   async close(): Promise<void> {
-    await (await this.#own)?.close();
+    await (await this.#sender).close();
   }
 }
 
 const refused = (name: string, problem: string): MarketgateError =>
   new MarketgateError('unexpected_response', `${name}: ${problem}`);
 
-/** The error of a redirect. It names the origin that it leads to; the rest can contain what was sent. */
-function redirected(name: string, origin: string, location: string): MarketgateError {
-  const to = URL.canParse(location, origin) ? new URL(location, origin).origin : 'null';
-  // Of `data:` and the like.
-  const where = to === 'null' || location === '' ? '' : ` to ${to}`;
+/** The error of a redirect. It names the origin or the path that it leads to; the rest can contain what was sent. */
+function redirected(
+  name: string,
+  from: string,
+  location: string,
+  secrets: readonly string[],
+): MarketgateError {
+  const to = URL.canParse(location, from) ? new URL(location, from) : undefined;
+  let where = '';
+  // Of `data:` and the like, the origin is "null".
+  if (location !== '' && to !== undefined && to.origin !== 'null') {
+    const isSame = to.origin === new URL(from).origin;
+    where = isSame ? ` to the path ${redact(to.pathname, secrets)}` : ` to ${to.origin}`;
+  }
   return refused(
     name,
     `was redirected${where}; redirects are never followed, so check the URL that was configured`,
   );
 }
-
 /** `undefined`: it is larger than `most` bytes. */
 async function readBody(body: Incoming['body'], most: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of body ?? []) {
+  for await (const part of body) {
+    // A mock can stream text.
+    const chunk = typeof part === 'string' ? Buffer.from(part) : part;
     bytes += chunk.length;
     if (bytes > most) return undefined;
     chunks.push(chunk);
@@ -194,31 +173,33 @@ const [gunzip, inflate, inflateRaw, brotli] = [
   promisify<Buffer, zlib.BrotliOptions, Buffer>(zlib.brotliDecompress),
 ];
 
+/** By content coding. Others are mistakes, such as "utf-8" and "none", or make no JSON. */
+const DECODERS: Readonly<Record<string, typeof gunzip>> = {
+  gzip: gunzip,
+  'x-gzip': gunzip,
+  br: brotli,
+  // Some servers leave the header of zlib out.
+  deflate: (bytes, limit) => ((Number(bytes[0]) & 15) === 8 ? inflate : inflateRaw)(bytes, limit),
+};
+
 /**
  * Decompresses a body, which some servers and proxies compress although it was asked for as it is. `undefined`: it is larger
  * than `most` bytes.
  * @throws MarketgateError `unexpected_response` for what cannot be decompressed.
  */
-async function decompress(name: string, body: Buffer, encoding = '', most: number) {
+async function decompress(name: string, body: Buffer, encoding: string, most: number) {
   // The longest that zlib allows is 4 GiB on Node.js 20.
   const limit = { maxOutputLength: Math.min(most, constants.MAX_LENGTH) };
   let bytes = body;
-  // The last one was applied last.
-  for (const each of encoding.toLowerCase().split(',').reverse()) {
-    const coding = each.trim();
-    if (bytes.length === 0) return bytes;
-    try {
-      if (coding === 'gzip' || coding === 'x-gzip') bytes = await gunzip(bytes, limit);
-      else if (coding === 'br') bytes = await brotli(bytes, limit);
-      else if (coding === 'deflate') {
-        // Some servers leave the header of zlib out.
-        bytes = await ((Number(bytes[0]) & 15) === 8 ? inflate : inflateRaw)(bytes, limit);
-      }
-      // Others are mistakes, such as "utf-8" and "none", or make no JSON.
-    } catch (error) {
-      if (Object(error).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
-      throw refused(name, 'the answer is compressed, and broken or cut');
+  try {
+    // The last one was applied last.
+    for (const coding of encoding.toLowerCase().split(',').reverse()) {
+      const decode = DECODERS[coding.trim()];
+      if (decode !== undefined && bytes.length > 0) bytes = await decode(bytes, limit);
     }
+    return bytes;
+  } catch (error) {
+    if (Object(error).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
+    throw refused(name, 'the answer is compressed, and broken or cut');
   }
-  return bytes;
 }

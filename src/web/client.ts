@@ -1,6 +1,6 @@
 import type { Request } from 'express';
-import { UNKNOWN_CLIENT } from '../attempts/client-key.js';
 import { warnOnce } from '../diagnostics.js';
+import { UNKNOWN_CLIENT } from '../guess/client-key.js';
 import { type AppId, functionOf, idText } from '../options.js';
 
 /**

@@ -18,7 +18,7 @@ const FOLDERS = {
     tests: ['stores', '../system/redis'],
   },
   cache: { tests: ['cache'] },
-  attempts: { tests: ['attempts', 'express', 'stores', 'options'] },
+  guess: { tests: ['guess', 'express', 'stores', 'options'] },
   web: { tests: ['web', 'express', 'passport'] },
   clients: {
     mutate: ['src/clients/**/*.ts', 'src/model/**/*.ts'],

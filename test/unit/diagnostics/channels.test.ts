@@ -4,7 +4,7 @@ import request from 'supertest';
 import { expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ITEM, keyApiOn, settle, VALIDATION } from '../../support/key-api-service.js';
+import { ACCOUNT, ITEM, keyApiOn, settle, VALIDATION } from '../../support/key-api-service.js';
 import { openShop } from '../../support/shop.js';
 import { CODE } from '../../support/wire.js';
 
@@ -33,6 +33,8 @@ it('marketgate:request reports each request, and each retry, with its code', asy
     { method: 'POST', endpoint: VALIDATION, attempt: 0, durationMs },
     { ...asked, code: 'service_unavailable', attempt: 0 },
     { ...asked, code: 'service_unavailable', attempt: 1 },
+    // The probe.
+    { ...asked, endpoint: ACCOUNT, code: 'service_unavailable', attempt: 0 },
     { ...asked, attempt: 0, aborted: true },
     // Ended by close().
     { ...asked, attempt: 0, aborted: true },

@@ -110,17 +110,6 @@ describe.each(expressVersions)('a quota of sixty requests a minute, on %s', (_ve
     await expectServed();
   });
 
-  it('is enough for one valid code that is asked about again and again', async () => {
-    const { ask, add, asked, expectServed } = await open();
-    const code = add();
-    const before = asked(VALIDATION);
-    const statuses = [];
-    for (let n = 0; n < 70; n++) statuses.push(await ask('/fresh', code));
-    expect(asked(VALIDATION) - before).toBe(11);
-    expect(statuses.at(-1)).toBe(429);
-    await expectServed();
-  });
-
   it('keeps no refunded customer in by pages of items that he opens before each visit', async () => {
     const { ask, known, sandbox } = await open();
     sandbox.data.refundPurchase(known);

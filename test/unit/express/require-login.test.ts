@@ -261,7 +261,8 @@ describe('loadUser', () => {
 
   it.each<[string, WireAnswer, string, number]>([
     ['JSON of a refusal, HTTP 200', json({ error: true }), 'access_token_expired', 1],
-    ['no JSON, HTTP 403', text('Forbidden', 403), 'access_token_expired', 1],
+    ['no body, HTTP 403', text('', 403), 'access_token_expired', 1],
+    ['a page of a firewall, HTTP 403', page(403), 'unexpected_response', 0],
     ['a user who is gone', json([]), 'login_failed', 1],
     ['a gateway, HTTP 404', json({ message: 'No' }, 404), 'unexpected_response', 0],
     ['an outage', page(503), 'service_unavailable', 0],

@@ -365,20 +365,95 @@ describe('a fetch', () => {
     }
   });
 
+  const coded = (code: string): Error => Object.assign(new Error('x'), { code });
+  it.each<[string, unknown]>([
+    ['a TypeError with a cause', new TypeError('fetch failed', { cause: new Error('x') })],
+    ['what a browser says', new TypeError('Failed to fetch')],
+    ['what Bun says', new Error('Unable to connect. Is the computer able to access the url?')],
+    ['what Workers say', new Error('Network connection lost.')],
+    ['its own timeout', new DOMException('late', 'TimeoutError')],
+    ['an abort of its own', new DOMException('ended', 'AbortError')],
+    ['a FetchError', Object.assign(new Error('x'), { name: 'FetchError' })],
+    ["a system's code", coded('ECONNRESET')],
+    ["undici's code, as the cause", new Error('x', { cause: coded('UND_ERR_SOCKET') })],
+  ])('that fails with %s is a failure of the network', async (_what, error) => {
+    const { code, cause } = await calling(throwing(error));
+    expect([code, cause]).toEqual([
+      'service_unavailable',
+      expect.objectContaining({ kind: 'down' }),
+    ]);
+  });
+
+  it('that gives the Response of an error is a failure of the network', async () => {
+    const { code } = await calling(async () => Response.error() as never);
+    expect(code).toBe('service_unavailable');
+  });
+
   const circle = Object.assign(new Error('x'), { cause: {} });
   circle.cause = { cause: circle };
-  it.each<[string, () => unknown]>([
-    ['throws', throwing(new Error(`cannot fetch ${base}?api_key=${KEY}`))],
-    ['rejects', () => Promise.reject(new Error('failed', { cause: new Error(KEY) }))],
-    ['rejects with a code', () => Promise.reject({ code: KEY.toUpperCase() })],
-    ['rejects with a circle', () => Promise.reject(circle)],
-    ['rejects with nothing', () => Promise.reject(undefined)],
-    ['gives the Response of an error', () => Promise.resolve(Response.error())],
-    ['gives no Response', () => Promise.resolve({ url: KEY })],
-  ])('that %s is an outage, and its error is dropped', async (_name, fetch) => {
-    const error = await calling(fetch as never);
-    expect(error.code).toBe('service_unavailable');
-    expect(error.message).toContain('the request failed');
-    expect(everythingOf(error).toLowerCase()).not.toContain(KEY);
+  it.each<[string, unknown]>([
+    ['a name that is not defined', new ReferenceError('notDefined is not defined')],
+    ['a mistake of types', new TypeError("Cannot read properties of undefined (reading 'x')")],
+    ['a dispatcher that was closed', new TypeError('x', { cause: coded('UND_ERR_CLOSED') })],
+    ['a file that is missing', coded('ENOENT')],
+    ['a code of the app', coded('E_QUOTA')],
+    ['a circle', circle],
+    ['text', 'no'],
+    ['nothing', undefined],
+  ])(
+    'that fails with %s fails the call with that itself, and opens nothing',
+    async (_what, error) => {
+      const keyApi = keyApiOf(base, { fetch: throwing(error) });
+      for (let n = 0; n < 7; n++) {
+        const ended = await keyApi.getAccount().then(
+          () => 'answered',
+          (thrown) => ({ thrown }),
+        );
+        expect(ended).toEqual({ thrown: error });
+        expect((ended as { thrown: unknown }).thrown).toBe(error);
+      }
+    },
+  );
+
+  it.each([undefined, null, {}, { status: 200 }, { status: 'ok', headers: new Headers() }, 7])(
+    'that gives no Response (%j) is a TypeError that says so',
+    async (given) => {
+      const call = keyApiOf(base, { fetch: async () => given as never }).getAccount();
+      await expect(call).rejects.toThrow(TypeError);
+      await expect(call).rejects.toThrow('gave no Response');
+    },
+  );
+
+  const body = JSON.stringify(success({ data: account }));
+  it.each<[string, unknown]>([
+    ['text', body],
+    ['a Buffer', Buffer.from(body)],
+    ['an ArrayBuffer', new TextEncoder().encode(body).buffer],
+    ['a stream of text', [body.slice(0, 9), body.slice(9)]],
+  ])('that gives a Response whose body is %s is read', async (_what, given) => {
+    const response = { status: 200, headers: new Headers(), body: given };
+    const keyApi = keyApiOf(base, { fetch: async () => response as never });
+    expect((await keyApi.getAccount()).username).toBe('adanorth');
+  });
+
+  class OwnError extends Error {
+    override name = 'OwnError';
+  }
+  it.each<[string, unknown]>([
+    ['its message', new OwnError(`cannot fetch ${base}?api_key=${KEY}`)],
+    ['its cause', new OwnError('failed', { cause: new Error(KEY) })],
+    ['its code', Object.assign(new OwnError('failed'), { code: KEY.toUpperCase() })],
+    ['a field', Object.assign(new OwnError('failed'), { config: { url: [`?api_key=${KEY}`] } })],
+    ['no Error', { url: KEY }],
+    ['text', `no ${KEY}`],
+  ])('whose error shows a secret in %s has it replaced', async (what, error) => {
+    const thrown: unknown = await keyApiOf(base, { fetch: throwing(error) })
+      .getAccount()
+      .catch((each: unknown) => each);
+    expect(everythingOf(thrown).toLowerCase()).not.toContain(KEY);
+    if (error instanceof OwnError) {
+      expect(thrown).toBeInstanceOf(OwnError);
+      expect(String(thrown)).toMatch(/^OwnError: (failed|cannot fetch .*\[redacted\])$/);
+    } else expect(String(thrown)).toContain(what === 'text' ? 'no [redacted]' : 'was dropped');
   });
 });

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { type Answerer, json, ServiceInMemory } from '../../support/service-in-memory.js';
 import { endOf } from './support.js';
 
-/** How the exchange of an auth_key ends for one client, who may fail once. */
+/** How the exchange of an auth_key ends for one client, who has one guess. */
 function shopWith(answer: Answerer) {
   const service = new ServiceInMemory(answer);
   const loginApi = new LoginApi({
@@ -22,7 +22,7 @@ function shopWith(answer: Answerer) {
 
 const refusal = (message: string) => json({ message }, 401);
 
-it('a login that the service refuses is a failed attempt', async () => {
+it('a login that the service refuses is a guess', async () => {
   const { ask, service } = shopWith(() => refusal('Invalid auth_key'));
   expect([await ask(), await ask()]).toEqual(['auth_key_rejected', 'too_many_attempts']);
   expect(service.count()).toBe(1);
@@ -33,7 +33,7 @@ it('no visitor is counted for credentials of the app that the service refuses', 
   for (let n = 0; n < 3; n++) expect(await ask()).toBe('app_credentials_rejected');
 });
 
-it('a login that the app ends before its question is not sent, and is no attempt', async () => {
+it('a login that the app ends before its question is not sent, and is no guess', async () => {
   const { ask, service } = shopWith(() => refusal('Invalid auth_key'));
   const beforeSend = async () => {
     throw new MarketgateError('auth_key_rejected', 'used');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { redact } from '../../../src/http/failure.js';
+import { redact } from '../../../src/redact.js';
 
 describe('what a service says, in an error', () => {
   const SECRET = `k&y "é" (1)!~'*/€😀`;

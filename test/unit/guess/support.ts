@@ -12,6 +12,7 @@ const ANSWERS: Record<string, (code: string) => Reply> = {
   wrong: () => json(refusal('Invalid purchase code'), 404),
   fails: () => page(500),
   hangs: () => page(503),
+  busy: () => page(429),
   words: () => json(refusal('That is odd')),
   html: () => page(200),
 };

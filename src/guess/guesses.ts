@@ -1,0 +1,209 @@
+import { type Deadline, NoAnswer, withTimeout } from '../deadline.js';
+import { reportDrift, warnOnce } from '../diagnostics.js';
+import { isMarketgateError } from '../errors.js';
+import { failureOf } from '../http/failure.js';
+import { latest } from '../latest.js';
+import { clientKey } from './client-key.js';
+import {
+  type GuessLimit,
+  type GuessLimitOption,
+  guessLimitOption,
+  tooManyAttempts,
+} from './guess-limit.js';
+
+/** Milliseconds that a {@link GuessLimit} has for one call. */
+const SHARED_TIMEOUT = 500;
+/** The most clients that are counted: those with the latest guesses. */
+const MAX_CLIENTS = 10_000;
+
+/** A number of guesses in a fixed window, which the first of them begins. */
+class Window {
+  #count = 0;
+  #endsAt = 0;
+
+  constructor(private readonly length: number) {}
+
+  add(now: number): void {
+    if (now >= this.#endsAt) {
+      this.#count = 0;
+      this.#endsAt = now + this.length;
+    }
+    this.#count++;
+  }
+
+  count(now: number): number {
+    return now < this.#endsAt ? this.#count : 0;
+  }
+
+  /** Seconds until the window ends. A clock of the app's can have stepped back. */
+  secondsLeft(now: number): number {
+    return Math.min(this.#endsAt - now, this.length) / 1000;
+  }
+}
+
+/** One client in this process. */
+interface Client {
+  readonly failed: Window;
+  /** Questions that have no answer yet. */
+  inFlight: number;
+}
+
+/** What {@link Guesses.count} needs to know of a question. */
+interface Question {
+  /** Who is counted; `undefined`: nobody. */
+  readonly client: string | undefined;
+  /** Names the service and the account. */
+  readonly scope: string;
+  readonly deadline: Deadline;
+}
+
+/**
+ * The guess limit of one `KeyApi` or `LoginApi`. What counts is every answer of the service but a positive one, while it is up;
+ * and a visitor who leaves after the question was sent. What a client has in flight can still fail, so it counts until it is
+ * answered, and further questions wait for that: no burst gets past the limit, and a burst of valid codes only waits.
+ *
+ * A {@link GuessLimit} counts for all processes. This process counts next to it, for the time in which that cannot count.
+ */
+export class Guesses {
+  readonly #clients = latest<string, Client>(MAX_CLIENTS);
+  /** Of all clients together. */
+  readonly #all: Client;
+  /** Go on when a question has ended. */
+  #waiting: (() => void)[] = [];
+  readonly #limits: ReturnType<typeof guessLimitOption>['limits'];
+  readonly #shared: GuessLimit | undefined;
+  /** Whether the limits of this process hold while the shared limit answers. They do not if an app's own limit names none. */
+  readonly #hasLimits: boolean;
+
+  /**
+   * @param clock milliseconds, for durations.
+   * @throws TypeError that names the wrong option.
+   */
+  constructor(
+    owner: string,
+    option: Exclude<GuessLimitOption, false>,
+    private readonly clock: () => number,
+  ) {
+    const { limits, shared } = guessLimitOption(owner, option);
+    this.#limits = limits;
+    this.#shared = shared;
+    this.#hasLimits = shared?.limit !== undefined || shared === undefined;
+    this.#all = this.#newClient();
+  }
+
+  /** @throws MarketgateError `too_many_attempts`, where that is known without asking anybody. */
+  check(client: string | undefined): void {
+    const known = client === undefined ? undefined : this.#clients.peek(clientKey(client));
+    if (known !== undefined && this.#hasLimits) this.#throwIfOver(known);
+  }
+
+  /**
+   * Asks the service, once the client may ask, and counts a guess if the answer is none or not positive.
+   * @throws MarketgateError `too_many_attempts`; what `ask` throws; or the reason of the deadline.
+   */
+  async count<T>({ client, scope, deadline }: Question, ask: () => Promise<T>): Promise<T> {
+    if (client === undefined) return ask();
+    const key = clientKey(client);
+    const own = this.#clients.get(key) ?? this.#newClient();
+    this.#clients.set(key, own);
+    await this.#enter(own, deadline);
+    let isGuess = false;
+    try {
+      await this.#checkShared(own, key, scope);
+      const answer = await ask();
+      isGuess = answer === null;
+      return answer;
+    } catch (error) {
+      isGuess = deadline.isSent && (deadline.isAbortedByCaller || isAnswer(error));
+      throw error;
+    } finally {
+      void this.#end(own, isGuess, key, scope);
+    }
+  }
+
+  #newClient(): Client {
+    return { failed: new Window(this.#limits.windowMs), inFlight: 0 };
+  }
+
+  /** Waits while what is in flight can still fill a limit. @throws MarketgateError `too_many_attempts`. */
+  async #enter(client: Client, deadline: Deadline): Promise<void> {
+    const { limit, total } = this.#limits;
+    for (;;) {
+      if (this.#hasLimits) this.#throwIfOver(client);
+      const own = this.#openOf(client);
+      if (own === 0 || (own < limit && this.#openOf(this.#all) < total)) break;
+      await deadline.race(new Promise<void>((wake) => this.#waiting.push(wake)));
+    }
+    client.inFlight++;
+    this.#all.inFlight++;
+  }
+
+  /** Guesses, and what is in flight and can become one. */
+  #openOf({ failed, inFlight }: Client): number {
+    return inFlight + (this.#hasLimits ? failed.count(this.clock()) : 0);
+  }
+
+  #throwIfOver({ failed }: Client): void {
+    const now = this.clock();
+    const count = failed.count(now);
+    const all = this.#all.failed;
+    if (count >= this.#limits.limit) throw tooManyAttempts(failed.secondsLeft(now));
+    if (count > 0 && all.count(now) >= this.#limits.total) {
+      throw tooManyAttempts(Math.min(failed.secondsLeft(now), all.secondsLeft(now)));
+    }
+  }
+
+  /** @throws MarketgateError `too_many_attempts`, by the limit of all processes; by that of this one if the other cannot count. */
+  async #checkShared(client: Client, key: string, scope: string): Promise<void> {
+    const shared = this.#shared;
+    if (shared === undefined) return;
+    let seconds: unknown;
+    try {
+      seconds = await withTimeout(SHARED_TIMEOUT, () => shared.check(key, scope));
+      if (typeof seconds !== 'number') throw new NoAnswer('gave no number of seconds');
+    } catch (error) {
+      reportFailure(shared, 'guessLimit.check', error);
+      this.#throwIfOver(client);
+      return;
+    }
+    if (seconds > 0) throw tooManyAttempts(seconds);
+  }
+
+  /** Counts a guess everywhere before the next question has its turn. */
+  async #end(client: Client, isGuess: boolean, key: string, scope: string): Promise<void> {
+    const shared = this.#shared;
+    if (isGuess) {
+      for (const { failed } of [client, this.#all]) failed.add(this.clock());
+      if (shared !== undefined) {
+        const adding = withTimeout(SHARED_TIMEOUT, () => shared.add(key, scope));
+        await adding.catch((error: unknown) => reportFailure(shared, 'guessLimit.add', error));
+      }
+    }
+    client.inFlight--;
+    this.#all.inFlight--;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+}
+
+/** Errors about the app and not about what a client has sent, and of this limit itself. */
+const OF_NOBODY = ['api_key_rejected', 'app_credentials_rejected', 'too_many_attempts'];
+
+/** Whether an error says that the service has answered what was sent, and not with yes. */
+function isAnswer(error: unknown): boolean {
+  if (!isMarketgateError(error) || OF_NOBODY.includes(error.code)) return false;
+  return error.code !== 'service_unavailable' || failureOf(error)?.isUp === true;
+}
+
+/** Reports that a limit could not count. A message of another library can contain the client. */
+function reportFailure(shared: GuessLimit, endpoint: string, error: unknown): void {
+  reportDrift(shared, {
+    endpoint,
+    kind: 'not-counted',
+    path: 'count',
+    expected: 'a limit that answers; in Redis, one that can write and run scripts (EVAL)',
+  });
+  let why = '';
+  if (error instanceof NoAnswer) why = `: ${endpoint} ${error.message}`;
+  else if (isMarketgateError(error)) why = `: ${error.message.split(';')[0]}`;
+  warnOnce('MARKETGATE_GUESSES_NOT_SHARED', why);
+}

@@ -1,0 +1,162 @@
+import type { Deadline } from '../deadline.js';
+import { isMarketgateError, withRetryAfter } from '../errors.js';
+import { Failure, failureOf, unavailable, type Verdict } from './failure.js';
+
+/** Calls without an answer in a row, after which the breaker can open. */
+const FAILURES_TO_OPEN = 5;
+/** Milliseconds that it stays open, until one call tries. */
+const REST = 2000;
+/** The longest, whatever a `Retry-After` says: one wrong header must not stop the shop. */
+const MAX_REST = 60_000;
+/** Milliseconds that the answer to the probe is remembered. */
+const REMEMBERED = 5000;
+
+/** What the probe has shown; `retryAfter` in seconds, where the service asks to be left alone. */
+export interface Probed {
+  readonly verdict: Verdict;
+  readonly retryAfter?: number | undefined;
+}
+
+/**
+ * Leaves the service alone while it is of no use to ask it. Calls then fail at once.
+ *
+ * It opens after five calls in a row without an answer, or at once by a 429 or a `Retry-After`. What one visitor sends can
+ * cause both, so each time it opens only if the probe fails or is refused too: a request that is the same for all visitors. It
+ * stays open for two seconds, or for as long as the probe's answer or the first one says. After that one call tries, which
+ * moves the time on, so that the others go on failing at once until it is answered.
+ *
+ * The probe also tells an outage from a failure that only concerns one request ({@link Failure.kind}). It is sent once for
+ * all who ask at a time.
+ */
+export class Breaker {
+  #failures = 0;
+  /** Since when and until when no call is let through, and why. */
+  #open: { readonly since: number; until: number; readonly isOutage: boolean } | undefined;
+  /** The probe that is in flight, or was sent last; `at` is when it was answered. */
+  #probe: { readonly probed: Promise<Probed>; at: number } | undefined;
+  /** Settles when it is known whether the breaker opens. */
+  #deciding: Promise<unknown> | undefined;
+
+  /**
+   * @param clock milliseconds.
+   * @param send sends the probe. Never rejects.
+   */
+  constructor(
+    private readonly clock: () => number,
+    private readonly send: () => Promise<Probed>,
+  ) {}
+
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** @throws MarketgateError `service_unavailable` where a call would not be let through. */
+  check(name: string): void {
+    const open = this.#open;
+    if (open === undefined || this.clock() >= open.until) return;
+    const { isOutage } = open;
+    const seconds = this.#secondsLeft(open);
+    const why = isOutage
+      ? 'because the service is down'
+      : 'because the service asked to be left alone';
+    throw unavailable(
+      `${name}: not sent, ${why}; it will be tried again in about ${seconds} s`,
+      new Failure(isOutage ? 'FAILING' : 'LEFT_ALONE').judge(isOutage ? 'down' : 'busy'),
+      seconds,
+    );
+  }
+
+  /** Lets a call through. @returns when. @throws as {@link check} does. */
+  async enter(name: string, deadline: Deadline): Promise<number> {
+    if (this.#deciding !== undefined) await deadline.race(this.#deciding);
+    this.check(name);
+    const now = this.clock();
+    // This call tries.
+    if (this.#open !== undefined) this.#open.until = now + REST;
+    return now;
+  }
+
+  /** A call that entered then was answered. One from before the breaker opened says nothing new. */
+  answered(enteredAt: number): void {
+    if (this.#isOld(enteredAt)) return;
+    this.#failures = 0;
+    this.#open = undefined;
+  }
+
+  /**
+   * A call that entered then has failed: finds out what that means, for this error and for the other calls. Waits for the probe,
+   * unless the caller leaves.
+   */
+  async failed(error: unknown, enteredAt: number, deadline: Deadline): Promise<void> {
+    const failure = failureOf(error);
+    if (!isMarketgateError(error) || failure?.kind === 'own') return;
+    if (failure === undefined || failure.kind === 'unreadable') {
+      this.answered(enteredAt);
+      return;
+    }
+    if (failure.isLikeOutage) this.#failures++;
+    const { retryAfter } = error;
+    const isRefused = retryAfter !== undefined || failure.code === 'HTTP_429';
+    const isLimit = isRefused || this.#failures >= FAILURES_TO_OPEN;
+    const probing = this.probe();
+    if (isLimit && !this.#isOld(enteredAt)) {
+      const deciding = probing.then((probed) => {
+        // Another call can have been answered meanwhile.
+        if (isRefused || this.#failures >= FAILURES_TO_OPEN || probed.verdict === 'up') {
+          this.#decide(probed, failure, retryAfter);
+        }
+      });
+      this.#deciding = deciding.finally(() => {
+        this.#deciding = undefined;
+      });
+      await this.#within(deadline, deciding);
+    }
+    const probed = await this.#within(deadline, probing);
+    failure.judge(probed?.verdict ?? 'unclear');
+    const open = this.#open;
+    if (open !== undefined) withRetryAfter(error, retryAfter ?? this.#secondsLeft(open));
+  }
+
+  /** Sends the probe, unless one is in flight or was answered a moment ago. */
+  probe(): Promise<Probed> {
+    const last = this.#probe;
+    if (last !== undefined && this.clock() - last.at < REMEMBERED) return last.probed;
+    const probe = { probed: this.send(), at: Number.POSITIVE_INFINITY };
+    this.#probe = probe;
+    void probe.probed.then(() => {
+      probe.at = this.clock();
+    });
+    return probe.probed;
+  }
+
+  /** The same request as the probe has ended so, for another caller. */
+  note(probed: Probed): void {
+    this.#probe = { probed: Promise.resolve(probed), at: this.clock() };
+  }
+
+  #decide({ verdict, ...probed }: Probed, failure: Failure, seconds: number | undefined): void {
+    if (verdict === 'up') {
+      this.#failures = 0;
+      this.#open = undefined;
+    }
+    if (verdict !== 'down' && verdict !== 'busy') return;
+    const since = this.clock();
+    const told = probed.retryAfter ?? seconds ?? 0;
+    const rest = Math.min(Math.max(REST, told * 1000), MAX_REST);
+    const isOutage = failure.isLikeOutage && verdict === 'down';
+    this.#open = { since, until: Math.max(this.#open?.until ?? 0, since + rest), isOutage };
+  }
+
+  /** Waits also where the deadline has just ended: the probe is sent early enough to be answered by then. */
+  #within<T>(deadline: Deadline, promise: Promise<T>): Promise<T | undefined> {
+    return deadline.race(promise).catch(() => (deadline.isAbortedByCaller ? undefined : promise));
+  }
+
+  #isOld(enteredAt: number): boolean {
+    return this.#open !== undefined && enteredAt <= this.#open.since;
+  }
+
+  #secondsLeft({ until }: { readonly until: number }): number {
+    return Math.max(1, Math.ceil((until - this.clock()) / 1000));
+  }
+}
