@@ -1,7 +1,6 @@
 import { KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../../support/errors.js';
-import { hear } from '../../support/hear.js';
 import { ACCOUNT, ITEM, ITEMS, settle } from '../../support/key-api-service.js';
 import { json, page } from '../../support/service-in-memory.js';
 import { VALIDATION } from '../../support/shop.js';
@@ -350,14 +349,6 @@ it('a window can be as long as the longest timer', async () => {
   expect(await ask('wrong')).toBe('invalid');
   service.now += 2 ** 31 - 2;
   expect(await ask('wrong')).toBe('too_many_attempts');
-});
-
-it('a client over the limit is refused before anything is looked up', async () => {
-  const { ask } = shopWith({ guessLimit: { limit: 1 } });
-  await ask('wrong');
-  const lookups = hear('lookup');
-  expect(await ask('wrong')).toBe('too_many_attempts');
-  expect(lookups).toEqual([]);
 });
 
 it('too_many_attempts says what to do', async () => {
