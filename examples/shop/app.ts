@@ -9,6 +9,9 @@ import { addRoutes } from './routes.js';
 
 export const SHOP_NAME = 'Northlight Studio';
 
+/** What the page "Continue as NAME?" shows of the shop. */
+const site = { name: SHOP_NAME, logo: '/assets/icon.svg', home: '/', contact: '/contact' };
+
 export interface AppParts extends Omit<Shop, 'shopName' | 'clock'> {
   /** By default the time of this machine. */
   clock?: (() => number) | undefined;
@@ -56,7 +59,7 @@ export function createApp(parts: AppParts): Express {
   app.use(notFound);
   // Visitors get a page; programs get problem+json (RFC 9457).
   app.use(errorPages(shop));
-  app.use(errorHandler());
+  app.use(errorHandler({ site }));
   return app;
 }
 

@@ -77,7 +77,7 @@ describe.skipIf(chromiumIsMissing())('accessibility', () => {
   it('what is wrong is seen: these tests can fail', async () => {
     const page = await visit(await start(), '/nothing');
     await page.evaluate(`document.querySelector('h1').innerHTML = '<img src="/favicon.ico">'`);
-    await page.evaluate(`document.querySelector('h1').style.width = '3000px'`);
+    await page.evaluate(`document.querySelector('h1').style.minWidth = '3000px'`);
     const found = (await faultsOf(page)).join();
     expect(found).toContain('image-alt');
     expect(found).toContain('sideways');

@@ -130,19 +130,18 @@ describe('a seed', () => {
         workspaces: [{ ...workspaces[0], profile: { ...profile, social_links: { [name]: 'x' } } }],
       }),
     ],
-  ])('with a control character in the %s is refused, and both are named', (field, seedWith) => {
-    const refusal = (text: string, found: string) =>
+  ])('with a control character in the %s is refused, and the field is named', (field, seedWith) => {
+    for (const text of ['1\nNODE_OPTIONS=--inspect', 'a\x9b']) {
       expect(() => createSandbox({ seed: seedWith(text) })).toThrow(
-        new RegExp(`\\.${field}: expected text without control characters, .* ${found} in it$`),
+        new RegExp(`\\.${field}: expected text without control characters$`),
       );
-    refusal('1\nNODE_OPTIONS=--inspect', 'U\\+000A');
-    refusal('a\x9b', 'U\\+009B');
+    }
     expect(() => createSandbox({ seed: seedWith('plain-1') })).not.toThrow();
   });
 
   it('with a control character in the name of a field is refused, and it is not printed', () => {
     const seed = { apps: [{ ...apps[0], 'app\x1b[2J': 'x' }] } as never;
-    expect(() => createSandbox({ seed })).toThrow('seed.apps[0].app<U+001B>[2J: there is no such');
+    expect(() => createSandbox({ seed })).toThrow('seed.apps[0].app?[2J: there is no such');
   });
 });
 
