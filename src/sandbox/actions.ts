@@ -220,7 +220,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     },
     {
       says: ({ now }) =>
-        `The sandbox’s clock shows ${now}. An app follows it whose clients were made with sandbox.clock, as the shop of "marketgate demo"; others have a clock of their own.`,
+        `The sandbox’s clock shows ${now}. An app follows if its clients were made with sandbox.clock, as in "marketgate demo".`,
       value: 'now',
     },
   ),
