@@ -52,49 +52,34 @@ export type Values<Table> = {
 export type Table<Options> = { readonly [Name in keyof Options]-?: Check<unknown> };
 
 /**
- * Reads options by a table of what they can be. An unknown one is refused, because a guard that ignored a misspelt
- * condition would let strangers in.
+ * Reads options by a table of what they can be. An unknown one is refused, because a guard that ignored a misspelt condition
+ * would let strangers in. Options that the object inherits count too.
  *
+ * @param options without them, the check of a required option reports that it is missing.
  * @param within the option that these are parts of, as in "cache".
  */
 export function readOptions<T extends Readonly<Record<string, Check<unknown>>>>(
   owner: string,
   table: T,
-  options: unknown,
+  options: unknown = {},
   within = '',
 ): Values<T> {
-  const names = Object.keys(table) as never[];
   const whole = within ? `${owner}: ${within}` : owner;
-  const given = knownOptions(whole, options as Record<string, unknown>, names);
+  refuseRequest(owner, options);
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(`${whole}: options must be an object, as in ${owner}({ … })`);
+  }
+  const unknown = Object.keys(options).find((key) => !Object.hasOwn(table, key));
+  if (unknown !== undefined) {
+    const known = Object.keys(table).join(', ');
+    throw new TypeError(`${whole}: unknown option "${unknown}"; known are ${known}`);
+  }
+  const given = options as Record<string, unknown>;
   const read = Object.entries(table).map(([name, check]) => [
     name,
     check(owner, within ? `${within}.${name}` : name, given[name], name in given),
   ]);
   return Object.fromEntries(read);
-}
-
-/**
- * Copies the options if every key is known, also those that the object inherits: an app can change it later, and a
- * condition in a prototype or a getter must not get lost.
- */
-export function knownOptions<T extends object>(
-  owner: string,
-  options: T | undefined,
-  names: readonly (keyof T & string)[],
-): T {
-  // The check of a required option then reports that it is missing.
-  if (options === undefined) return {} as T;
-  refuseRequest(owner, options);
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`${owner}: options must be an object, as in ${owner}({ … })`);
-  }
-  for (const key of Object.keys(options)) {
-    if (!(names as readonly string[]).includes(key)) {
-      throw new TypeError(`${owner}: unknown option "${key}"; known are ${names.join(', ')}`);
-    }
-  }
-  const present = names.filter((name) => name in options);
-  return Object.fromEntries(present.map((name) => [name, options[name]])) as T;
 }
 
 /** An option that is checked elsewhere. */

@@ -10,11 +10,11 @@ import {
   type AppId,
   functionOf,
   idText,
-  knownOptions,
   readOptions,
   shaped,
   type Table,
   text,
+  type Values,
   wrongOption,
 } from '../options.js';
 import {
@@ -63,6 +63,18 @@ export interface RequireAccessTokenOptions extends RequireLoginOptions, LoadUser
   clock?: (() => number) | undefined;
 }
 
+const TOKEN_OPTIONS = {
+  tokenStore: (owner, _name, value) => new GuardedTokenStore(checkTokenStore(owner, value)),
+  userId: functionOf<UserIdSource>(),
+  strategy: text(DEFAULT_NAME),
+} satisfies Table<LoadUserOptions>;
+
+const ACCESS_OPTIONS = {
+  ...LOGIN_OPTIONS,
+  ...TOKEN_OPTIONS,
+  clock: functionOf<() => number>(),
+} satisfies Table<RequireAccessTokenOptions>;
+
 /**
  * Lets only logged-in users into a route, by passport's `req.user`.
  *
@@ -93,11 +105,8 @@ export function requireLogin(options: RequireLoginOptions = {}): Middleware {
  */
 export function requireAccessToken(options: RequireAccessTokenOptions): Middleware {
   const owner = 'requireAccessToken';
-  const names = ['tokenStore', 'loginPath', 'userId', 'strategy', 'clock'] as const;
-  const given = knownOptions(owner, options, names);
+  const { loginPath, clock = Date.now, ...given } = readOptions(owner, ACCESS_OPTIONS, options);
   const loadToken = tokenLoader(owner, given);
-  const loginPath = pathOption(owner, 'loginPath', given.loginPath);
-  const clock = functionOf<() => number>()(owner, 'clock', given.clock) ?? Date.now;
   return guard(loginPath, async ({ req, res, next }) => {
     const { token } = await loadToken(req);
     if (clock() >= token.expiresAt) throw tokenExpired('the access_token of this user has expired');
@@ -122,8 +131,7 @@ export type UserSource = Pick<LoginApi, 'getUser'>;
 export function loadUser(loginApi: UserSource, options: LoadUserOptions): Middleware {
   const owner = 'loadUser';
   shaped<UserSource>(['getUser'], 'a LoginApi')(owner, 'loginApi', loginApi);
-  const given = knownOptions(owner, options, ['tokenStore', 'userId', 'strategy']);
-  const loadToken = tokenLoader(owner, given);
+  const loadToken = tokenLoader(owner, readOptions(owner, TOKEN_OPTIONS, options));
   // Visitors share a request, so it does not end when one of them leaves.
   const users = new LRUCache<string, UserInfo, AccessToken>({
     max: 1000,
@@ -150,18 +158,19 @@ export function loadUser(loginApi: UserSource, options: LoadUserOptions): Middle
 }
 
 /** Makes the function that finds the stored token of the logged-in user. */
-function tokenLoader(owner: string, options: LoadUserOptions) {
-  const tokens = new GuardedTokenStore(checkTokenStore(owner, options.tokenStore));
-  const ownUserId = functionOf<UserIdSource>()(owner, 'userId', options.userId);
-  const idOf: UserIdSource =
-    ownUserId ?? ((req) => (userOfApp(req) as { id?: string } | undefined)?.id);
-  const userIdOf = idOfUser(idOf);
-  const tokenNameOf = tokenNameFor(text(DEFAULT_NAME)(owner, 'strategy', options.strategy));
+function tokenLoader(
+  owner: string,
+  { tokenStore: tokens, userId, strategy }: Values<typeof TOKEN_OPTIONS>,
+) {
+  const userIdOf = idOfUser<Request, AppId>(
+    userId ?? ((req) => (userOfApp(req) as { id?: string } | undefined)?.id),
+  );
+  const tokenNameOf = tokenNameFor(strategy);
   return async (req: Request) => {
     const id = idText(owner, 'userId', await userIdOf(req));
     if (id === undefined) {
       // An app's own `userId` gives nothing for a user who has logged in without the marketplace.
-      if (ownUserId !== undefined || !isLoggedIn(req)) throw loginRequired(req);
+      if (userId !== undefined || !isLoggedIn(req)) throw loginRequired(req);
       throw new TypeError(
         `${owner}: option "userId" found no id of the logged-in user; it must give the user_id that the token is stored under (default: req.user.id)`,
       );

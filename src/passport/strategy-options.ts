@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import type { AuthenticateOptions } from 'passport';
 import type { LoginApi } from '../clients/login-api.js';
 import {
+  type Check,
   flag,
   functionOf,
-  knownOptions,
   readOptions,
   secret,
   shaped,
@@ -132,17 +132,19 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
 /** What every request to one strategy works with. */
 export type StrategySetup = Readonly<ReturnType<typeof strategySetup>>;
 
+const CONFIRM_OPTIONS = {
+  ask: (owner, name, value = 'auto'): ConfirmWhen => {
+    if (value === 'auto' || typeof value === 'boolean') return value;
+    throw wrongOption(owner, name, 'must be "auto", true or false');
+  },
+  render: functionOf<RenderConfirmation>(),
+} satisfies Table<ConfirmOptions>;
+
 function confirmOption(owner: string, name: string, option: unknown) {
-  const isObject = typeof option === 'object' && option !== null;
-  const given: ConfirmOptions = isObject
-    ? knownOptions<ConfirmOptions>(`${owner}: ${name}`, option, ['ask', 'render'])
-    : { ask: option as ConfirmOptions['ask'] };
-  const { ask = 'auto' } = given;
-  if (ask !== 'auto' && typeof ask !== 'boolean') {
-    throw wrongOption(owner, isObject ? `${name}.ask` : name, 'must be "auto", true or false');
+  if (typeof option === 'object' && option !== null) {
+    return readOptions(owner, CONFIRM_OPTIONS, option, name);
   }
-  const render = functionOf<RenderConfirmation>()(owner, `${name}.render`, given.render);
-  return { ask, render };
+  return { ask: CONFIRM_OPTIONS.ask(owner, name, option), render: undefined };
 }
 
 /** Gives the function that makes the storage for a scope. */
@@ -155,13 +157,15 @@ function attemptsOption(
   if (typeof option !== 'object' || option === null) {
     throw wrongOption(owner, name, 'must be "session" or { cookieSecret: [ … ] }');
   }
-  const given = option as { cookieSecret?: unknown };
-  const { cookieSecret } = knownOptions(`${owner}: ${name}`, given, ['cookieSecret']);
-  const ofSecret = `${name}.cookieSecret`;
-  const secrets = [cookieSecret].flat().map((each) => secret(owner, ofSecret, each));
-  if (secrets.length > 0) return (scope) => statesInCookie(secrets, scope);
-  throw wrongOption(owner, ofSecret, 'must be a secret, or several of which the first encrypts');
+  const { cookieSecret } = readOptions(owner, { cookieSecret: secretsOption }, option, name);
+  return (scope) => statesInCookie(cookieSecret, scope);
 }
+
+const secretsOption: Check<readonly string[]> = (owner, name, value) => {
+  const secrets = [value].flat().map((each) => secret(owner, name, each));
+  if (secrets.length > 0) return secrets;
+  throw wrongOption(owner, name, 'must be a secret, or several of which the first encrypts');
+};
 
 /**
  * Keeps the login attempts of two strategies apart. The scope includes the login URL, because a strategy does not know its
