@@ -7,7 +7,7 @@
 
 export type { CallOptions, VisitorCallOptions } from './cache/cache.js';
 export type { CacheOptions } from './cache/options.js';
-export type { SharedCache } from './cache/shared-cache.js';
+export type { SharedCache, SharedValue } from './cache/shared-cache.js';
 export {
   type CheckPurchaseOptions,
   checkPurchase,

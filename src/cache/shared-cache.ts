@@ -1,3 +1,13 @@
+/** What a {@link SharedCache} has under a key. */
+export interface SharedValue {
+  /** What was stored; absent where there is nothing. */
+  value?: string;
+  /** Milliseconds: the age that the value was written with, and the time since then, by the store's own expiry. */
+  age: number;
+  /** Any text: a value can be stored as long as this is the lease of the key. */
+  lease: string;
+}
+
 /**
  * A cache that the processes of a fleet share, as `RedisCache` of `marketgate/redis` is. Any object with these methods
  * will do. What the package stores there is sealed. A cache that fails, hangs or returns what is no row is left alone for a
@@ -7,11 +17,8 @@
  * cannot be stored after. Its end must be remembered for two minutes.
  */
 export interface SharedCache {
-  /**
-   * The value of a key, if there is one; its age in milliseconds, which is the age it was written with and the time since
-   * then, measured by the store's own expiry; and the lease under which a new value can be stored. A lease is any text.
-   */
-  read(key: string): Promise<{ value?: string; age: number; lease: string }>;
+  /** The value of a key, if there is one, its age, and the lease under which a new value can be stored. */
+  read(key: string): Promise<SharedValue>;
   /**
    * Stores a value for `ttl` milliseconds, unless the key was withdrawn since the lease was read. Compares and writes in one
    * step.

@@ -89,6 +89,13 @@ export type ErrorMiddleware = (
 /**
  * The problem that {@link errorHandler} responds with to an error of this package, for your own response. It
  * has no secrets and nothing that is only for the operator. `undefined` for any other error.
+ *
+ * @example
+ * app.use((error, req, res, next) => {
+ *   const problem = problemOf(error);
+ *   if (problem) res.status(problem.status).render('problem', problem);
+ *   else next(error);
+ * });
  */
 export function problemOf(error: MarketgateError): Problem;
 export function problemOf(error: unknown): Problem | undefined;

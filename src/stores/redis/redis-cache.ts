@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SharedCache } from '../../cache/shared-cache.js';
+import type { SharedCache, SharedValue } from '../../cache/shared-cache.js';
 import { warnOnce } from '../../diagnostics.js';
 import { readOptions, type Table, unchecked } from '../../options.js';
 import { wholeMilliseconds } from '../row-token-store.js';
@@ -73,7 +73,7 @@ export class RedisCache implements SharedCache {
     this.#subscriber = subscriberOf(OWNER, given.subscriber, given.client);
   }
 
-  async read(key: string): Promise<{ value?: string; age: number; lease: string }> {
+  async read(key: string): Promise<SharedValue> {
     const [row, left, lease] = (await this.#run('read', READ, key)) as unknown[];
     const [, life, value] = /^(\d+):(.*)$/s.exec(String(row)) ?? [];
     const none = { age: 0, lease: String(lease) };

@@ -10,8 +10,18 @@ import { runBlock } from './support/run-block.js';
 import { programOf, programsOf, writePrograms } from './support/workspace.js';
 
 const checks: Checks = { ...README_CHECKS, ...GUIDE_CHECKS };
-const programs = PAGES.flatMap((page) =>
+const all = PAGES.flatMap((page) =>
   [...programsOf(page).keys()].map((file) => ({ page, file, name: `${page}: ${file}` })),
+);
+
+/** What others import runs with them; and a test in TypeScript is compiled (types.test.ts). */
+const isRunElsewhere = (page: string, file: string): boolean => {
+  const text = programsOf(page).get(file) ?? '';
+  const isModule = text === filesOf(readPage(page)).get(file) && /^export /m.test(text);
+  return isModule || file === 'app.test.ts';
+};
+const programs = all.filter(
+  ({ page, file, name }) => name in checks || !isRunElsewhere(page, file),
 );
 
 it('every program that is checked exists', () => {
