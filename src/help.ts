@@ -7,13 +7,17 @@ const RUNNERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The command that runs `marketgate` here: by the package manager that has started this process, as its scripts and
- * programs are told. `npx marketgate` where none is known: `node server.mjs` says nothing about it.
+ * The command that runs `marketgate` here: by the package manager that has started this process, as its scripts and programs
+ * are told. `node server.mjs` says nothing about it; then by the one whose folder this file is in, because `npx` can fail in
+ * a project of pnpm.
  */
-export function commandIn(environment: NodeJS.ProcessEnv): string {
+export function commandIn(environment: NodeJS.ProcessEnv, folder = import.meta.dirname): string {
   const { npm_config_user_agent: agent = '', npm_execpath: path = '' } = environment;
   const [, manager = ''] =
-    /^(npm|pnpm|yarn|bun)\b/.exec(agent) ?? /(npm|pnpm|yarn|bun)[^/\\]*$/.exec(path) ?? [];
+    /^(npm|pnpm|yarn|bun)\b/.exec(agent) ??
+    /(npm|pnpm|yarn|bun)[^/\\]*$/.exec(path) ??
+    /[/\\]\.(pnpm|yarn)[/\\]/.exec(folder) ??
+    [];
   return `${RUNNERS[manager] ?? (process.versions.bun ? 'bunx' : 'npx')} marketgate`;
 }
 

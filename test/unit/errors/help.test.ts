@@ -15,3 +15,10 @@ it.each([
     expect(commandIn(environment)).toBe(`${runner} marketgate`);
   },
 );
+
+it('without one that has started it, the command is that of the package manager that has installed the package', () => {
+  const folder = (name: string) => `/shop/node_modules/${name}/marketgate@1.0.0/dist`;
+  expect(commandIn({}, folder('.pnpm'))).toBe('pnpm exec marketgate');
+  expect(commandIn({ npm_config_user_agent: 'npm/11' }, folder('.pnpm'))).toBe('npx marketgate');
+  expect(commandIn({}, folder('x'))).toBe('npx marketgate');
+});
