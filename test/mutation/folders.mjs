@@ -26,11 +26,8 @@ const FOLDERS = {
   },
 };
 
-/** Tests that take seconds: a Redis that is killed, random sequences, every case of a table. */
-const SLOW = [
-  'test/unit/**/{fuzz/fleet,every-case,login-walk}.test.ts',
-  'test/system/redis/outage.test.ts',
-];
+/** Tests that take seconds: a Redis that is killed, a browser's random walk, every case of a table. */
+const SLOW = ['test/unit/**/{every-case,login-walk}.test.ts', 'test/system/redis/outage.test.ts'];
 
 export const FOLDER_NAMES = Object.keys(FOLDERS);
 
