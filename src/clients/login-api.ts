@@ -60,11 +60,6 @@ export interface ExchangeOptions extends LoginCallOptions {
    * IPv6 address counts with its whole /56. Default: nobody.
    */
   client?: AppId;
-  /**
-   * Called right before the auth_key is sent, once the guess limit allows it; can be async. What it throws ends the call,
-   * and nothing is sent or counted. For what must not be used up by a refusal, such as a login attempt.
-   */
-  beforeSend?: (() => unknown) | undefined;
 }
 
 /** The endpoints of the login API (specification: "Endpoints"). */
@@ -171,10 +166,10 @@ export class LoginApi {
       isRepeatable: false,
       parse: (response) => parseToken(response, secrets),
     };
-    const { signal, beforeSend } = options;
+    const { signal } = options;
     const client = idText('LoginApi', 'client', options.client);
     const value = await this.#http.within(nameOf(request), { signal }, (deadline) => {
-      const ask = () => this.#http.send(request, deadline, beforeSend);
+      const ask = () => this.#http.send(request, deadline);
       const question = { client, scope: this.#loginUrl, deadline };
       return this.#guesses ? this.#guesses.count(question, ask) : ask();
     });

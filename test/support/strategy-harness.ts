@@ -2,7 +2,6 @@ import type { Request } from 'express';
 import {
   type AccessToken,
   type AsyncVerify,
-  type ExchangeOptions,
   isFreshLogin,
   type LoginApi,
   MarketgateError,
@@ -125,11 +124,7 @@ export function fakeLoginApi(overrides: Partial<Record<keyof LoginApi, unknown>>
     loginUrl: () => LOGIN_URL,
     getUser: async (): Promise<UserInfo> => userInfo,
     ...overrides,
-    exchange: async (
-      authKey: string,
-      { beforeSend }: ExchangeOptions = {},
-    ): Promise<AccessToken> => {
-      await beforeSend?.();
+    exchange: async (authKey: string): Promise<AccessToken> => {
       if (typeof overrides.exchange === 'function') return overrides.exchange(authKey);
       exchanged.push(authKey);
       return token;

@@ -1,4 +1,4 @@
-import { LoginApi, MarketgateError } from 'marketgate';
+import { LoginApi } from 'marketgate';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Answerer, json, ServiceInMemory } from '../../support/service-in-memory.js';
 import { endOf } from './support.js';
@@ -31,16 +31,4 @@ it('a login that the service refuses is a guess', async () => {
 it('no visitor is counted for credentials of the app that the service refuses', async () => {
   const { ask } = shopWith(() => refusal('Invalid app_secret'));
   for (let n = 0; n < 3; n++) expect(await ask()).toBe('app_credentials_rejected');
-});
-
-it('a login that the app ends before its question is not sent, and is no guess', async () => {
-  const { ask, service } = shopWith(() => refusal('Invalid auth_key'));
-  const beforeSend = async () => {
-    throw new MarketgateError('auth_key_rejected', 'used');
-  };
-  for (let n = 0; n < 3; n++) expect(await ask({ beforeSend })).toBe('auth_key_rejected');
-  expect(service.count()).toBe(0);
-  expect(await ask({ beforeSend: () => {} })).toBe('auth_key_rejected');
-  expect(service.count()).toBe(1);
-  expect(await ask({ beforeSend })).toBe('too_many_attempts');
 });
