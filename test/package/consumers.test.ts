@@ -58,6 +58,34 @@ describe.each(projects)('with %s', (_name, project) => {
     expect(wrong.code).toBe(2);
   });
 
+  it('the demo sells, shows and refuses with the package and its dependencies alone', async () => {
+    const bin = join(project, 'node_modules/marketgate/dist/cli.cjs');
+    const env = { PATH: process.env.PATH, npm_config_user_agent: 'pnpm/10.0.0 node/v22' };
+    const child = spawn(process.execPath, [bin, 'demo', '--port', '0'], { cwd: project, env });
+    try {
+      let printed = '';
+      while (!printed.includes('Ctrl+C ends it')) {
+        printed += String(await once(child.stdout, 'data'));
+      }
+      expect(printed).toContain('pnpm exec marketgate sandbox refund');
+      const [shop = ''] = /http:\/\/localhost:\d+/.exec(printed) ?? [];
+      const [marketplace = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed) ?? [];
+      const page = await (await fetch(shop)).text();
+      expect(page).toContain('Fjord Light');
+      const [, picture = ''] = /<img src="([^"]+)"/.exec(page) ?? [];
+      for (const url of [picture, `${shop}/assets/base.css`, `${marketplace}/sandbox/console`]) {
+        expect([url, (await fetch(url)).status]).toEqual([url, 200]);
+      }
+      expect(await (await fetch(`${shop}/items/1042/download`)).json()).toMatchObject({
+        code: 'login_required',
+      });
+    } finally {
+      child.kill('SIGINT');
+    }
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(0);
+  });
+
   it.concurrent.each(typed)(
     '$file is right for tsc --moduleResolution $resolution',
     async (how) => {

@@ -252,13 +252,6 @@ describe('the JSON API of a running sandbox', () => {
     expect(running.sandbox.faults.html).toBe(false);
   });
 
-  it('takes a form as it takes JSON, so that curl -d will do', async ({ running }) => {
-    const { status, body } = await running.post('/sandbox/api/refund', { purchase_code: CODE });
-    expect([status, body]).toMatchObject([200, { code: CODE }]);
-    expect((await running.post('/sandbox/api/reset', { names: 'data' })).status).toBe(200);
-    expect((await running.validate(CODE)).status).toBe(200);
-  });
-
   it('/health answers, and neither it nor the API is among the requests', async ({ running }) => {
     expect((await running.get('/health')).body).toEqual({ status: 'ok' });
     await running.get('/Sandbox/API/codes');
