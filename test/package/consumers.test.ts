@@ -72,7 +72,7 @@ describe.each(projects)('with %s', (_name, project) => {
       const [marketplace = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed) ?? [];
       const page = await (await fetch(shop)).text();
       expect(page).toContain('Fjord Light');
-      const [, picture = ''] = /<img src="([^"]+)"/.exec(page) ?? [];
+      const [, picture = ''] = /<img src="(http[^"]+)"/.exec(page) ?? [];
       for (const url of [picture, `${shop}/assets/base.css`, `${marketplace}/sandbox/console`]) {
         expect([url, (await fetch(url)).status]).toEqual([url, 200]);
       }
