@@ -1,31 +1,12 @@
-import {
-  errorHandler,
-  itemOf,
-  itemsOf,
-  type KeyApiOptions,
-  loadItem,
-  loadItems,
-  requirePurchase,
-} from 'marketgate';
+import { errorHandler, type KeyApiOptions, requirePurchase } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeTimers, later } from '../../support/later.js';
 import { openShop, VALIDATION } from '../../support/shop.js';
 import { guess } from '../../support/wire.js';
 
-const MINUTE = 60_000;
 const ONE = '10.6.6.6';
-
-/** The spellings of a code in letter case, by number. */
-const spelling = (code: string, n: number): string => {
-  let bits = n;
-  return code.toLowerCase().replace(/[a-f]/g, (letter) => {
-    const isUpper = bits % 2 === 1;
-    bits = Math.floor(bits / 2);
-    return isUpper ? letter.toUpperCase() : letter;
-  });
-};
 
 // What one visitor does leaves the others enough of the sixty requests a minute that the service allows.
 describe.each(expressVersions)('a quota of sixty requests a minute, on %s', (_version, express) => {
@@ -38,9 +19,6 @@ describe.each(expressVersions)('a quota of sixty requests a minute, on %s', (_ve
     const app = express();
     app.set('trust proxy', 1);
     app.get('/dl', requirePurchase(keyApi), (_req, res) => void res.send('the file'));
-    app.get('/fresh', requirePurchase(keyApi, { fresh: true }), (_req, res) => void res.end());
-    app.get('/items', loadItems(keyApi), (req, res) => void res.json(itemsOf(req).length));
-    app.get('/items/:id', loadItem(keyApi), (req, res) => void res.json(itemOf(req).id));
     app.use(errorHandler({ log: false }));
     const ask = async (path: string, code = '', from = ONE): Promise<number> => {
       const headers = { 'x-purchase-code': code, 'x-forwarded-for': from };
@@ -69,22 +47,6 @@ describe.each(expressVersions)('a quota of sixty requests a minute, on %s', (_ve
     await expectServed();
   });
 
-  it('is enough for eighty pages of items, and for any number that do not exist', async () => {
-    const { ask, sandbox, expectServed } = await open();
-    const ids = sandbox.data.items.map(({ id }) => id);
-    await times(80, (n) => ask(`/items/${ids[n % ids.length]}`));
-    await times(80, (n) => ask(`/items/${900_000 + n}`));
-    expect(sandbox.requests.length).toBeLessThan(5);
-    await expectServed();
-  });
-
-  it('is enough where items have to be asked for one by one', async () => {
-    const { ask, sandbox, expectServed } = await open();
-    sandbox.faults.at('/api/items/all').html = true;
-    await times(80, (n) => ask(`/items/${900_000 + n}`, '', `10.3.0.${n % 5}`));
-    await expectServed();
-  });
-
   it('is enough for codes that the service fails on, from any number of addresses', async () => {
     fakeTimers();
     const rounds = [1, 2, 3].map(async (addresses) => {
@@ -96,29 +58,5 @@ describe.each(expressVersions)('a quota of sixty requests a minute, on %s', (_ve
       await expectServed();
     });
     await later(Promise.all(rounds));
-  });
-
-  it('is enough for the seventy spellings of one code whose answer is to be refreshed', async () => {
-    const { ask, known, asked, sandbox, expectServed } = await open();
-    sandbox.clock.advance(6 * MINUTE);
-    // So that all come while the first refresh is in flight.
-    sandbox.faults.latency = 300;
-    await times(70, (n) => ask('/dl', spelling(known, n)));
-    await vi.waitFor(() => expect(asked(VALIDATION)).toBeGreaterThan(1), { timeout: 40_000 });
-    sandbox.faults.clear();
-    expect(asked(VALIDATION)).toBe(2);
-    await expectServed();
-  });
-
-  it('keeps no refunded customer in by pages of items that he opens before each visit', async () => {
-    const { ask, known, sandbox } = await open();
-    sandbox.data.refundPurchase(known);
-    const visits = [];
-    for (let hour = 0; hour < 4; hour++) {
-      sandbox.clock.advance(70 * MINUTE);
-      await times(65, (n) => ask(`/items/${n + 1}`));
-      visits.push(await ask('/dl', known));
-    }
-    expect(visits).toEqual(Array(4).fill(403));
   });
 });

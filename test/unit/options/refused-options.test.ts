@@ -4,6 +4,7 @@ import * as marketgate from 'marketgate';
 import { RedisHolderStore } from 'marketgate/redis';
 import request from 'supertest';
 import { expect, it } from 'vitest';
+import { keyApiOn } from '../../support/key-api-service.js';
 import { FakeNodeRedis } from '../stores/redis-fakes.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: what is given here is wrong in every way.
@@ -199,6 +200,12 @@ it.each<[says: string, run: () => unknown]>([
   const running = (async () => run())();
   await expect(running).rejects.toThrow(TypeError);
   await expect(running).rejects.toThrow(says);
+});
+
+it.each(['"key"', 'key\n'])('an apiKey function that gives %j is said at its call', async (key) => {
+  const { keyApi, service } = keyApiOn({}, { apiKey: () => key });
+  await expect(keyApi.getAccount()).rejects.toThrow(/"apiKey" gave a key that must not have/);
+  expect(service.asked('all')).toBe(0);
 });
 
 it.each([
