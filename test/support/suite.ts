@@ -91,12 +91,6 @@ export const atOnce = <T, Result>(
 /** The lifetime that {@link letExpire} tests, in milliseconds. */
 export const lifetimeIn = ({ advance }: SuiteSetup): number => (advance ? HOUR : SHORT);
 
-/** Lets so much time pass. */
-export async function pass({ advance }: SuiteSetup, milliseconds: number): Promise<void> {
-  if (advance) await advance(milliseconds);
-  else await new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
 /**
  * Lets a lifetime begin and pass, and fails unless `isOver` becomes true when it ends. Without `advance` it polls, and
  * returns as soon as `isOver`.
