@@ -162,7 +162,7 @@ export function errorPages(shop: Shop): ErrorRequestHandler {
     else words = name === 'AuthenticationError' ? LOGIN_FAILED : wordsFor('other');
     res.status(status);
     if (wantsPage(req)) {
-      const main = errorView(words, status, req.params.id);
+      const main = errorView(words, req.params.id);
       return sendPage(req, res, shop, { title: words.title, main });
     }
     const { title, text: detail } = words;
@@ -175,8 +175,8 @@ function retryLater(res: Response, seconds: number | undefined): void {
   if (seconds !== undefined) res.set('Retry-After', String(Math.ceil(seconds)));
 }
 
-/** Refusals are no errors: only what the shop lacks or cannot do has a number. */
-function errorView(words: Words, status: number, itemId: unknown): Html {
+/** What happened, and a step that helps. */
+function errorView(words: Words, itemId: unknown): Html {
   const step = {
     login: html`<a class="button" href="/login">Log in</a>`,
     redeem: html`<a class="button" href="/redeem">Redeem a code</a>`,
@@ -184,7 +184,6 @@ function errorView(words: Words, status: number, itemId: unknown): Html {
     renew: html`<a class="button" href="/items/${itemId}/renew">Renew support</a>`,
   };
   return html`<div class="narrow trouble">
-${(status === 404 || status >= 500) && html`<p class="eyebrow">Error ${status}</p>`}
 <h1>${words.title}</h1>
 <p class="lead">${words.text}</p>
 <p class="row left">
