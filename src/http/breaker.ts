@@ -17,6 +17,13 @@ export interface Probed {
   readonly retryAfter?: number | undefined;
 }
 
+/** A probe, and when and how it was answered. */
+interface Probe {
+  readonly probed: Promise<Probed>;
+  at: number;
+  verdict?: Verdict;
+}
+
 /**
  * Leaves the service alone while it is of no use to ask it. Calls then fail at once.
  *
@@ -32,8 +39,8 @@ export class Breaker {
   #failures = 0;
   /** Since when and until when no call is let through, and why. */
   #open: { readonly since: number; until: number; readonly isOutage: boolean } | undefined;
-  /** The probe that is in flight, or was sent last; `at` is when it was answered. */
-  #probe: { readonly probed: Promise<Probed>; at: number } | undefined;
+  /** The probe that is in flight, or was sent last. */
+  #probe: Probe | undefined;
   /** Settles when it is known whether the breaker opens. */
   #deciding: Promise<unknown> | undefined;
 
@@ -50,8 +57,8 @@ export class Breaker {
     return this.#open !== undefined;
   }
 
-  /** @throws MarketgateError `service_unavailable` where a call would not be let through. */
-  check(name: string): void {
+  /** @throws MarketgateError `service_unavailable` where no call is let through. */
+  #check(name: string): void {
     const open = this.#open;
     if (open === undefined || this.clock() >= open.until) return;
     const { isOutage } = open;
@@ -66,10 +73,10 @@ export class Breaker {
     );
   }
 
-  /** Lets a call through. @returns when. @throws as {@link check} does. */
+  /** Lets a call through. @returns when. @throws MarketgateError `service_unavailable` where the breaker is open. */
   async enter(name: string, deadline: Deadline): Promise<number> {
     if (this.#deciding !== undefined) await deadline.race(this.#deciding);
-    this.check(name);
+    this.#check(name);
     const now = this.clock();
     // This call tries.
     if (this.#open !== undefined) this.#open.until = now + REST;
@@ -81,6 +88,8 @@ export class Breaker {
     if (this.#isOld(enteredAt)) return;
     this.#failures = 0;
     this.#open = undefined;
+    const { verdict = 'up' } = this.#probe ?? {};
+    if (verdict !== 'up') this.#probe = undefined;
   }
 
   /**
@@ -121,17 +130,22 @@ export class Breaker {
   probe(): Promise<Probed> {
     const last = this.#probe;
     if (last !== undefined && this.clock() - last.at < REMEMBERED) return last.probed;
-    const probe = { probed: this.send(), at: Number.POSITIVE_INFINITY };
-    this.#probe = probe;
-    void probe.probed.then(() => {
-      probe.at = this.clock();
-    });
-    return probe.probed;
+    return this.#remember(this.send());
   }
 
   /** The same request as the probe has ended so, for another caller. */
   note(probed: Probed): void {
-    this.#probe = { probed: Promise.resolve(probed), at: this.clock() };
+    void this.#remember(Promise.resolve(probed));
+  }
+
+  #remember(probed: Promise<Probed>): Promise<Probed> {
+    const probe: Probe = { probed, at: Number.POSITIVE_INFINITY };
+    this.#probe = probe;
+    void probed.then(({ verdict }) => {
+      probe.at = this.clock();
+      probe.verdict = verdict;
+    });
+    return probed;
   }
 
   #decide({ verdict, ...probed }: Probed, failure: Failure, seconds: number | undefined): void {

@@ -87,11 +87,6 @@ export class HttpClient {
     }
   }
 
-  /** @throws MarketgateError `service_unavailable`, where a request would not be sent, without the cost of a call. */
-  check(name: string): void {
-    this.#breaker.check(name);
-  }
-
   /**
    * Sends the request, with retries where they are safe, and parses the response.
    * @throws MarketgateError, the error of the app's own `fetch`, or the reason of the caller's aborted signal.

@@ -51,14 +51,14 @@ describe('five calls in a row without an answer', () => {
     const { fail, isOpenFor, asked, probes } = shop(reply, reply);
     for (let n = 0; n < 4; n++) await fail();
     expect(await isOpenFor()).toBe(false);
-    // That one was answered, so they are counted anew.
+    // That one was answered, so they are counted anew, and account/details is asked again.
     for (let n = 0; n < 5; n++) await fail();
     expect(asked()).toBe(10);
     const error = await fail();
     expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 2 });
     expect(error.cause).toMatchObject({ code: 'FAILING', kind: 'down' });
     expect(await isOpenFor()).toBe(true);
-    expect([asked(), probes()]).toEqual([10, 1]);
+    expect([asked(), probes()]).toEqual([10, 2]);
   });
 
   it.each([
@@ -223,6 +223,15 @@ it('account/details is asked once for all, and its answer remembered for five se
   service.now += 1;
   await fail();
   expect(probes()).toBe(2);
+});
+
+it('that account/details failed is forgotten once the service has answered a call', async () => {
+  const { state, fail, isOpenFor } = shop(page(503), page(503));
+  expect((await fail()).cause).toMatchObject({ kind: 'down' });
+  state.account = undefined;
+  expect(await isOpenFor()).toBe(false);
+  for (let n = 0; n < 7; n++) expect((await fail()).cause).toMatchObject({ kind: 'busy' });
+  expect(await isOpenFor()).toBe(false);
 });
 
 it('getAccount is account/details itself: when it fails, nothing more is asked', async () => {
