@@ -261,19 +261,16 @@ it.each([
   ['answers 500', page(500), 1],
   ['answers 503', page(503), 3],
   ['cuts the connection', reset(), 3],
-  ['is silent', SILENT, 3],
   ['answers 429', page(429), 1],
 ])(
-  'a call is repeated where that is safe, and ends within its timeout: the service %s',
+  'a call is repeated where that is safe, and an exchange never: the service %s',
   async (_how, reply, times) => {
-    const { fail, asked } = shop(reply, undefined, { retries: 2, timeout: 1000 });
-    const begin = performance.now();
+    const { fail, asked } = shop(reply, undefined, { retries: 2 });
     await fail();
-    expect(performance.now() - begin).toBeLessThan(2000);
     expect(asked()).toBe(times);
     const { loginApi, service } = serving(
       ({ path }) => (path === '/api/authorize' ? reply : json({ ok: true })),
-      { retries: 2, timeout: 100 },
+      { retries: 2 },
     );
     await rejection(loginApi.exchange('auth-key'));
     expect(service.count('/api/authorize')).toBe(1);
