@@ -20,9 +20,6 @@ export interface HttpCallOptions {
   readonly elapsed?: number;
 }
 
-/** Called, and awaited, right before each request is sent. What it throws ends the call. */
-export type OnSend = () => unknown;
-
 /** HTTP statuses that say nothing about the input, so that the same request can succeed a moment later. */
 const REPEATED = ['HTTP_502', 'HTTP_503', 'HTTP_504'];
 /** Milliseconds before the first retry, and the most before a later one. */
@@ -91,13 +88,13 @@ export class HttpClient {
    * Sends the request, with retries where they are safe, and parses the response.
    * @throws MarketgateError, the error of the app's own `fetch`, or the reason of the caller's aborted signal.
    */
-  async send<T>(request: HttpRequest<T>, deadline: Deadline, onSend?: OnSend): Promise<T> {
+  async send<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
     const breaker = this.#breaker;
     const enteredAt = await breaker.enter(nameOf(request), deadline);
     const pause = deadline.remaining - this.#probeTime * PROBE_LEAD;
     const hangs = request.isProbe ? undefined : setTimeout(() => void breaker.probe(), pause);
     try {
-      const answer = await this.#sendWithRetries(request, deadline, onSend);
+      const answer = await this.#sendWithRetries(request, deadline);
       breaker.answered(enteredAt);
       return answer;
     } catch (error) {
@@ -112,10 +109,9 @@ export class HttpClient {
     }
   }
 
-  async #sendWithRetries<T>(request: HttpRequest<T>, deadline: Deadline, onSend?: OnSend) {
+  async #sendWithRetries<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
     const retries = request.isRepeatable ? this.settings.retries : 0;
     for (let n = 0; ; n++) {
-      await onSend?.();
       deadline.throwIfAborted();
       deadline.isSent = true;
       try {
