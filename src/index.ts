@@ -119,6 +119,7 @@ export type {
 export type {
   AsyncVerify,
   MarketplaceProfile,
+  RefusingVerify,
   TokenParams,
   VerifiedUser,
   VerifyDone,

@@ -15,6 +15,7 @@ import {
   type Checked,
   type MarketplaceProfile,
   profileOf,
+  type RefusingVerify,
   type WithReq,
 } from './verify.js';
 
@@ -70,6 +71,7 @@ export class MarketplaceStrategy<V = unknown> extends Base {
   constructor(options: WithRequest, verify: AnyInline<WithReq>);
   constructor(options: WithoutRequest, verify: V & Checked<V>);
   constructor(options: WithRequest, verify: V & Checked<V, WithReq>);
+  constructor(options: MarketplaceStrategyOptions, verify: RefusingVerify);
   constructor(options: MarketplaceStrategyOptions, verify: AsyncVerify);
   constructor(options: MarketplaceStrategyOptions, verify: unknown) {
     const setup = strategySetup(options, verify);

@@ -104,6 +104,9 @@ export type AsyncVerify = (
   input: VerifyInput,
 ) => Promise<VerifiedUser | false | null> | VerifiedUser | false | null;
 
+/** A verify that only refuses: TypeScript reads the `false` of `async () => false` as `boolean`. */
+export type RefusingVerify = (input: VerifyInput) => Promise<boolean> | boolean;
+
 /** The app's user. An `Express.User` that declares no field would be any text, number or promise. */
 export type VerifiedUser = Express.User &
   object & {
@@ -176,6 +179,9 @@ export type Checked<V, First extends unknown[] = []> = unknown extends V
 const DONE_WITHIN = 3000;
 const NOTHING = `MarketplaceStrategy: verify gave undefined; it must give the app's user, or false to refuse; to call done later than after ${DONE_WITHIN} ms, it must declare its arguments`;
 
+const NO_USER =
+  "MarketplaceStrategy: verify gave true; it must give the app's user, or false to refuse";
+
 /**
  * Makes one function of any form of verify, which it tells apart by the number of declared arguments, as
  * passport-oauth2 does. It rejects when verify throws, rejects or gives an error to `done`.
@@ -222,6 +228,7 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean) {
       }
     });
     if (user === undefined && info === undefined) throw new TypeError(NOTHING);
+    if (user === true) throw new TypeError(NO_USER);
     return { user: user ? (user as Express.User) : (false as const), info };
   };
 }

@@ -1,4 +1,4 @@
-import { MarketgateError, MemoryTokenStore } from 'marketgate';
+import { errorHandler, MarketgateError, MemoryTokenStore } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import {
   confirmationOf,
@@ -285,4 +285,47 @@ it.each([
 ])('what the app has in the query, %j, starts a login', async (query) => {
   const { outcome } = await openLogin().visit(query);
   expect(outcome?.[0]).toBe('redirect');
+});
+
+const SITE = {
+  ...{
+    name: 'Ada’s shop',
+    logo: 'https://cdn.example/logo.svg',
+    home: '/shop',
+    contact: 'a@b.example',
+  },
+  words: {
+    continue: {
+      title: 'Weiter als {name}?',
+      login: 'Anmeldung.',
+      warning: 'Sicher?',
+      button: 'Weiter',
+    },
+    page: { lang: 'de' },
+  },
+};
+
+it('the page belongs to the site of the strategy, or else to that of the error handlers, and loads its logo alone', async () => {
+  const pageOf = async (options: OpenLogin) => {
+    const { visit, upToThePage } = openLogin({ confirm: true, ...options });
+    return (await visit({ marketgate: await upToThePage() })).res;
+  };
+  const { body, headers } = await pageOf({ site: SITE });
+  for (const part of [
+    ...['<html lang="de">', 'Ada’s shop', 'href="/shop"', 'mailto:a@b.example', '>Weiter<'],
+    ...['<img src="https://cdn.example/logo.svg"', 'Weiter als <bdi>Mira Okafor</bdi>?', 'Not me'],
+  ]) {
+    expect(body).toContain(part);
+  }
+  const policy = headers['content-security-policy'];
+  expect(policy).toMatch(
+    /default-src 'none'.*img-src https:\/\/cdn\.example\/logo\.svg; script-src 'sha256/,
+  );
+  expect((await pageOf({})).body).not.toContain('<img');
+  errorHandler({ site: SITE });
+  expect((await pageOf({})).body).toContain('Weiter als');
+  expect((await pageOf({ site: {} })).body).toContain('Continue as');
+  expect(() => openLogin({ site: { logo: 'javascript:x' } })).toThrow(
+    /^MarketplaceStrategy: .*site\.logo/,
+  );
 });

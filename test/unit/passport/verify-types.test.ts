@@ -79,6 +79,11 @@ it('every form compiles that the documentation has', () => {
       ({ profile }) => profile.verified === true && { id: profile.id },
     ),
     new MarketplaceStrategy(options, () => null),
+    new MarketplaceStrategy(options, async () => false),
+    new MarketplaceStrategy(options, async ({ profile }) => {
+      if (profile.verified) return false;
+      return false;
+    }),
     new MarketplaceStrategy(options, ({ profile }: VerifyInput, done: VerifyDone) =>
       done(null, { id: profile.id }),
     ),
@@ -92,5 +97,5 @@ it('every form compiles that the documentation has', () => {
     ),
     new Own(),
   ];
-  expect(strategies).toHaveLength(9);
+  expect(strategies).toHaveLength(11);
 });

@@ -135,6 +135,11 @@ describe('verify ends in exactly one outcome where it', () => {
     ['rejects with nothing', one(async () => throws(null)), ['error', expect.any(Error)]],
     ['takes one and gives false', one(async () => false), refused],
     ['takes one and gives undefined', one(async () => undefined), gaveUndefined],
+    [
+      'takes one and gives true',
+      one(async () => true),
+      ['error', expect.objectContaining({ message: expect.stringContaining('gave true') })],
+    ],
     ['takes one and done, and calls it', withDone((done) => done(null, user)), success],
     ['takes one and done, and rejects', withDone(async () => throws()), ['error', boom]],
     ['throws', classic(() => throws()), ['error', boom]],

@@ -1,5 +1,11 @@
 import session from 'express-session';
-import { MarketplaceStrategy, MemoryTokenStore } from 'marketgate';
+import {
+  currentUser,
+  errorHandler,
+  MarketplaceStrategy,
+  MemoryTokenStore,
+  requireLogin,
+} from 'marketgate';
 import { Passport } from 'passport';
 import { describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
@@ -183,5 +189,28 @@ describe.each(expressVersions)('on %s, with passport and its sessions', (_versio
     await open('/password');
     expect((await openUrl(callback)).text).toBe('ada');
     expect((await open('/who')).text).toBe('ada');
+  });
+
+  it('an app whose users have their ids elsewhere, and at another property of the request, is not asked at a renewal', async () => {
+    const { loginApi, serve } = await openShop();
+    const passport = new Passport();
+    passport.serializeUser((it, done) => done(null, (it as { KEY?: string }).KEY));
+    passport.deserializeUser((KEY: string, done) => done(null, { KEY, seen: {} } as Express.User));
+    const verify = ({ profile }: { profile: { id: string } }) => ({ KEY: `row ${profile.id}` });
+    passport.use(new MarketplaceStrategy({ loginApi }, verify as never));
+    const app = express();
+    app.use(session({ secret: longSecret(), resave: false, saveUninitialized: false }));
+    app.use(passport.initialize({ userProperty: 'customer' }), passport.session());
+    const login = passport.authenticate('marketplace', { failWithError: true });
+    app.get('/login', login);
+    app.get('/callback', login, (_req, res) => res.redirect('/account'));
+    app.get('/account', requireLogin(), (req, res) => void res.json(currentUser(req)));
+    app.use(errorHandler({ loginPath: '/login', log: false }));
+    const origin = await serve(app);
+    const browser = new Browser();
+    for (let i = 0; i < 2; i++) {
+      const { url, text } = await browser.logIn(`${origin}/login`, '3001');
+      expect([url, JSON.parse(text)]).toEqual([`${origin}/account`, { KEY: 'row 3001', seen: {} }]);
+    }
   });
 });
