@@ -272,13 +272,9 @@ export class Cache<T extends object> {
 
   /** The newest lookup of this spelling whose answer counts. */
   #joinable(key: string, spelling: string): Lookup<T> | undefined {
-    const { shared } = this.parts;
-    const ofKey = [...(this.#lookups.get(key) ?? [])];
-    return ofKey.findLast(({ spelling: each, isVoid, connection, inFlight }) => {
-      // It can have read the row before a message that was missed.
-      const isOld = connection !== undefined && connection !== shared?.connection;
-      return each === spelling && !isVoid && !isOld && !inFlight.signal.aborted;
-    });
+    return [...(this.#lookups.get(key) ?? [])].findLast(
+      (lookup) => lookup.spelling === spelling && !lookup.isVoid && !lookup.inFlight.signal.aborted,
+    );
   }
 
   #begin(cause: Cause): Lookup<T> {
@@ -314,8 +310,7 @@ export class Cache<T extends object> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       lookup.isVoid = false;
       const seal = await shared?.open();
-      lookup.connection = shared?.connection;
-      const connection = lookup.connection ?? 0;
+      const connection = shared?.connection ?? 0;
       const begunAt = clock();
       const row = seal && (await shared?.read(seal, subject));
       if (lookup.isVoid) continue;
@@ -442,6 +437,4 @@ interface Lookup<T> extends Cause {
   readonly inFlight: InFlight<Answer<T>>;
   /** Whether what it asks about was withdrawn since it has asked. */
   isVoid: boolean;
-  /** The connection on which it asks, once it does. */
-  connection?: number | undefined;
 }

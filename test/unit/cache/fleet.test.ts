@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, KEY, purchase } from '../../support/wire.js';
@@ -199,6 +199,36 @@ describe('a cut connection', () => {
     service.says = 'outage';
     expect(await during(two.validatePurchase(CODE))).toBeNull();
     await during(waiting.catch(() => {}));
+  });
+
+  it('ends the second for which Redis is left alone when it is back', async () => {
+    const { service, joinTwo, refund, during } = fleet();
+    const [one, two] = await joinTwo();
+    two.link.break('cut');
+    await during(two.validatePurchase(OTHER));
+    await refund(one);
+    two.link.mend();
+    service.says = 'outage';
+    expect(await during(two.validatePurchase(CODE))).toBeNull();
+  });
+
+  it('lets a no count over an answer that was got while its row was on the way', async () => {
+    const { service, joinTwo, refund, pass, during } = fleet();
+    const [one, two] = await joinTwo();
+    two.link.break('without messages');
+    const read = two.link.read.bind(two.link);
+    const reading = vi.spyOn(two.link, 'read').mockImplementationOnce(async (key) => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      return read(key);
+    });
+    const [slow] = await begun(two.validatePurchase(CODE));
+    await pass(10);
+    await two.validatePurchase(CODE, { fresh: true });
+    await pass(10);
+    await refund(one);
+    service.says = 'outage';
+    expect(await during(slow)).toBeNull();
+    expect(reading).toHaveBeenCalledTimes(2);
   });
 });
 
