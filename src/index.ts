@@ -134,7 +134,6 @@ export {
 } from './stores/encrypted-token-store.js';
 export {
   type HolderStore,
-  type HolderStoreOptions,
   MemoryHolderStore,
 } from './stores/holder-store.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';

@@ -1,7 +1,7 @@
 import { NoAnswer } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { readPurchaseCode, requireText } from '../model/purchase-code.js';
-import { count, readOptions, shaped, type Table } from '../options.js';
+import { shaped } from '../options.js';
 import { callStore } from './store-guard.js';
 
 /**
@@ -15,26 +15,11 @@ export interface HolderStore {
    * each code in one spelling: normalised, in lower case.
    */
   take(code: string, holder: string, max: number): Promise<boolean>;
-  /**
-   * Ends one account's hold on a code, or that of all accounts. No error when there is none. In a store with a
-   * cooldown, the seat stays taken for so long, and only the same account can have it back before.
-   */
+  /** Ends one account's hold on a code, or that of all accounts. No error when there is none. */
   release(code: string, holder?: string): Promise<void>;
   /** The accounts that hold a code, in any order. */
   holders(code: string): Promise<string[]>;
 }
-
-/** The option of the stores of this package. */
-export interface HolderStoreOptions {
-  /**
-   * How long a released seat stays taken, in milliseconds, so that one code cannot be passed around. Until then, only
-   * the account that released it can take it again. A store without a cooldown on the same backend, in a script of yours
-   * for example, releases a seat at once, also one that waits for its cooldown to end. Default 0.
-   */
-  cooldown?: number | undefined;
-}
-
-const OPTIONS = { cooldown: count(0) } satisfies Table<HolderStoreOptions>;
 
 /**
  * A holder store as the guards use it: each call has a deadline, and each failure is `store_unavailable`.
@@ -95,54 +80,36 @@ const asStored = (owner: string, holder: unknown): string =>
  * and then whoever comes first with a code holds it. In production it warns about that.
  */
 export class MemoryHolderStore implements HolderStore {
-  readonly #cooldown: number;
-  /** By code and holder: infinite while the seat is held; after a release, until when it stays taken. */
-  readonly #seats = new Map<string, Map<string, number>>();
+  /** The accounts by code. */
+  readonly #holders = new Map<string, Set<string>>();
 
-  /**
-   * Keeps in this process who holds which purchase code; a restart frees all codes.
-   *
-   * @throws TypeError that names the wrong option.
-   */
-  constructor(options: HolderStoreOptions = {}) {
-    this.#cooldown = readOptions('MemoryHolderStore', OPTIONS, options).cooldown;
+  /** Keeps in this process who holds which purchase code; a restart frees all codes. */
+  constructor() {
     if (process.env.NODE_ENV === 'production') warnOnce('MARKETGATE_HOLDERS_IN_MEMORY');
   }
 
   /** @throws TypeError for a blank `code`, or a `holder` that is no id. */
   async take(code: string, holder: string, max: number): Promise<boolean> {
     const name = heldCode('MemoryHolderStore.take', code);
-    const seats = this.#taken(name);
     const id = asStored('MemoryHolderStore.take', holder);
-    if (!seats.has(id) && seats.size >= max) return false;
-    this.#seats.set(name, seats.set(id, Number.POSITIVE_INFINITY));
+    const holders = this.#holders.get(name) ?? new Set();
+    if (!holders.has(id) && holders.size >= max) return false;
+    this.#holders.set(name, holders.add(id));
     return true;
   }
 
   /** @throws TypeError for a blank `code`, or a `holder` that is no id. */
   async release(code: string, holder?: string): Promise<void> {
     const name = heldCode('MemoryHolderStore.release', code);
-    const id = holder === undefined ? undefined : asStored('MemoryHolderStore.release', holder);
-    const seats = this.#taken(name);
-    const until = performance.now() + this.#cooldown;
-    for (const each of id === undefined ? seats.keys() : [id]) {
-      if (this.#cooldown === 0) seats.delete(each);
-      else if (seats.get(each) === Number.POSITIVE_INFINITY) seats.set(each, until);
-    }
+    const holders = this.#holders.get(name);
+    if (holder === undefined) holders?.clear();
+    else holders?.delete(asStored('MemoryHolderStore.release', holder));
     // Or the codes of a whole shop would stay here.
-    if (seats.size === 0) this.#seats.delete(name);
+    if (holders?.size === 0) this.#holders.delete(name);
   }
 
   /** @throws TypeError for a blank `code`. */
   async holders(code: string): Promise<string[]> {
-    const seats = this.#taken(heldCode('MemoryHolderStore.holders', code));
-    return [...seats.keys()].filter((each) => seats.get(each) === Number.POSITIVE_INFINITY);
-  }
-
-  /** The seats of a code, without those whose cooldown has ended. */
-  #taken(name: string): Map<string, number> {
-    const seats = this.#seats.get(name) ?? new Map<string, number>();
-    for (const [holder, until] of seats) if (until <= performance.now()) seats.delete(holder);
-    return seats;
+    return [...(this.#holders.get(heldCode('MemoryHolderStore.holders', code)) ?? [])];
   }
 }

@@ -67,12 +67,6 @@ async function start(
 
 const PASS = `for _, key in ipairs(redis.call('KEYS', '*')) do
   local life = redis.call('PTTL', key)
-  if redis.call('TYPE', key).ok == 'zset' then
-    -- A holder whose seat stays taken until a time has that as its score.
-    for _, holder in ipairs(redis.call('ZRANGEBYSCORE', key, '-inf', '(+inf')) do
-      redis.call('ZINCRBY', key, -ARGV[1], holder)
-    end
-  end
   if life >= 0 then redis.call('PEXPIRE', key, life - ARGV[1]) end
 end`;
 
@@ -215,7 +209,7 @@ export class RedisServer {
     return this.#control?.call(name, ...args);
   }
 
-  /** Lets time pass for all keys at once: each, and each cooldown, ends that many milliseconds earlier. */
+  /** Lets time pass for all keys at once: each ends that many milliseconds earlier. */
   async pass(milliseconds: number): Promise<void> {
     await this.command('EVAL', PASS, '0', `${milliseconds}`);
   }

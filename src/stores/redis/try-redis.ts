@@ -7,10 +7,8 @@ export const TRIED = 'marketgate:';
 
 /** The commands that the stores run, on one key. */
 const COMMANDS = [
-  ...['TIME', 'SET # 1 PX 5000', 'GET #', 'PTTL #', 'PEXPIRE # 5000', 'INCR #', 'DECR #', 'DEL #'],
-  ...['ZADD # 1 a', 'ZSCORE # a', 'ZCOUNT # 1 2', 'ZRANGE # 0 -1', 'ZRANGEBYSCORE # 1 2'],
-  ...['ZREVRANGE # 0 0', 'ZREMRANGEBYSCORE # 2 3', 'PEXPIREAT # 9999999999999', 'PERSIST #'],
-  'ZREM # a',
+  ...['SET # 1 PX 5000', 'GET #', 'PTTL #', 'PEXPIRE # 5000', 'INCR #', 'DECR #', 'DEL #'],
+  ...['SADD # a', 'SISMEMBER # a', 'SCARD #', 'SMEMBERS #', 'SREM # a'],
 ].map((command) => command.split(' '));
 
 /** Replies with what is refused: each time the command and the error. */

@@ -40,30 +40,6 @@ describe('MemoryHolderStore', () => {
     expect(await store.holders(CODE)).toEqual([]);
   });
 
-  it('forgets a code whose last cooldown has ended', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    const store = new MemoryHolderStore({ cooldown: 1000 });
-    await store.take(CODE, 'anna', 1);
-    await store.release(CODE);
-    vi.advanceTimersByTime(999);
-    expect(await store.take(CODE, 'bert', 1)).toBe(false);
-    vi.advanceTimersByTime(1);
-    expect(await store.take(CODE, 'bert', 1)).toBe(true);
-    expect(await store.holders(CODE)).toEqual(['bert']);
-  });
-
-  it('begins no cooldown by a release of what is not held', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    const store = new MemoryHolderStore({ cooldown: 1000 });
-    await store.release(CODE, 'carl');
-    expect(await store.take(CODE, 'anna', 1)).toBe(true);
-    await store.release(CODE, 'anna');
-    vi.advanceTimersByTime(999);
-    await store.release(CODE, 'anna');
-    vi.advanceTimersByTime(1);
-    expect(await store.take(CODE, 'bert', 1)).toBe(true);
-  });
-
   it.each([
     ['production', ['MARKETGATE_HOLDERS_IN_MEMORY']],
     ['development', []],
