@@ -39,8 +39,8 @@ redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`;
 
 /**
- * The row is deleted first, because a full Redis refuses to store anything and still deletes. The end of a lease is remembered
- * for two minutes; later writes under it are not made.
+ * The row is deleted first: a full Redis refuses a SET, but not in a script that has written already, and it allows DEL. The end
+ * of a lease is remembered for two minutes; later, no write under it is made.
  */
 const WITHDRAW = `redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[2], ARGV[1], 'PX', 120000)

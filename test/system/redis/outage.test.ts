@@ -26,11 +26,11 @@ function callsOn({ store, cache, holders }: ReturnType<typeof storesOf>) {
       () => store.set(KEY, token),
       () => store.claim(odd, HOUR),
       () => cache.write(KEY, BIG, 0, HOUR, ''),
-      () => cache.withdraw(odd, undefined, HOUR),
       () => holders.take(odd, SECRET, 1),
     ],
     others: [
       () => store.delete(odd),
+      () => cache.withdraw(odd, 'no', HOUR),
       () => cache.publish(KEY),
       () => cache.read(KEY),
       () => holders.holders(KEY),
