@@ -1,11 +1,6 @@
 import { inspect } from 'node:util';
 import Keyv from 'keyv';
-import {
-  EncryptedTokenStore,
-  loadUser,
-  MemoryTokenStore,
-  type TokenStore,
-} from 'marketgate';
+import { EncryptedTokenStore, loadUser, MemoryTokenStore, type TokenStore } from 'marketgate';
 import { KeyvTokenStore } from 'marketgate/keyv';
 import { RedisCache, RedisGuessLimit, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
 import { describe, expect, it, vi } from 'vitest';
