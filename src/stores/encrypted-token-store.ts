@@ -29,14 +29,12 @@ const OWNER = 'EncryptedTokenStore';
  *
  * A row that does not open (another key, tampered with, another user's, not encrypted) counts as no
  * token, so that the user logs in again. It stays where it is, and is reported on `marketgate:drift`.
- * Claims go to the inner store as they are, if it has them. Each call rejects as the inner store does.
+ * Each call rejects as the inner store does.
  */
 export class EncryptedTokenStore implements TokenStore {
   readonly #store: TokenStore;
   /** As `KeyObject`, which shows no bytes in `inspect` and JSON. */
   readonly #keys: readonly [KeyObject, ...KeyObject[]];
-
-  readonly claim?: (name: string, ttl: number) => Promise<boolean>;
 
   /**
    * Encrypts the tokens that another store keeps.
@@ -51,7 +49,6 @@ export class EncryptedTokenStore implements TokenStore {
   constructor(store: TokenStore, options: EncryptedTokenStoreOptions) {
     this.#store = checkTokenStore(OWNER, store, 'store');
     this.#keys = readOptions(OWNER, OPTIONS, options).keys;
-    if (store.claim !== undefined) this.claim = store.claim.bind(store);
   }
 
   async get(userId: string): Promise<AccessToken | undefined> {

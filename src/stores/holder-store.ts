@@ -102,10 +102,10 @@ export class MemoryHolderStore implements HolderStore {
   async release(code: string, holder?: string): Promise<void> {
     const name = heldCode('MemoryHolderStore.release', code);
     const holders = this.#holders.get(name);
-    if (holder === undefined) holders?.clear();
-    else holders?.delete(asStored('MemoryHolderStore.release', holder));
+    const id = holder === undefined ? undefined : asStored('MemoryHolderStore.release', holder);
+    if (id !== undefined) holders?.delete(id);
     // Or the codes of a whole shop would stay here.
-    if (holders?.size === 0) this.#holders.delete(name);
+    if (id === undefined || holders?.size === 0) this.#holders.delete(name);
   }
 
   /** @throws TypeError for a blank `code`. */

@@ -62,8 +62,6 @@ const OPTIONS = {
  *   answers `false` has failed, and the store listens to the `error` events of the Keyv and its adapter. No setting of
  *   the Keyv is changed. An event does not say which call it is about, so an outage can also fail a call that has just
  *   succeeded.
- * - There is no `claim`: Keyv cannot set a key only if it is absent, so two processes would both be
- *   first. Each process then knows the auth_keys that it has exchanged, and the service refuses the rest.
  *
  * Tokens are stored as they are: wrap it in an `EncryptedTokenStore` where others can read the database.
  */

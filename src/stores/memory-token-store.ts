@@ -19,19 +19,11 @@ const OPTIONS = {
 } satisfies Table<MemoryTokenStoreOptions>;
 
 /**
- * The most claims, about 250 bytes each, next to the tokens. Beyond it, the oldest is dropped, and its name can be
- * claimed again. That takes tens of thousands of logins within the hour that a claim lives.
- */
-const MAX_CLAIMS = 100_000;
-
-/**
  * A {@link TokenStore} in memory, for an app of one process. A restart loses all tokens.
  */
 export class MemoryTokenStore implements TokenStore {
   readonly #clock: () => number;
   readonly #tokens: LRUCache<string, AccessToken>;
-  /** When each claim expires, the oldest claim first. */
-  readonly #claims = new Map<string, number>();
 
   /**
    * Keeps access_tokens in this process; a restart loses them.
@@ -60,19 +52,5 @@ export class MemoryTokenStore implements TokenStore {
 
   async delete(userId: string): Promise<void> {
     this.#tokens.delete(userId);
-  }
-
-  async claim(name: string, ttl: number): Promise<boolean> {
-    const now = this.#clock();
-    if ((this.#claims.get(name) ?? now) > now) return false;
-    // Deleted first, so that the map stays in the order of the claims.
-    this.#claims.delete(name);
-    // All claims of a strategy live equally long, so the oldest expires first.
-    for (const [oldest, expiry] of this.#claims) {
-      if (expiry > now && this.#claims.size < MAX_CLAIMS) break;
-      this.#claims.delete(oldest);
-    }
-    this.#claims.set(name, now + ttl);
-    return true;
   }
 }

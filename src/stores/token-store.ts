@@ -13,11 +13,6 @@ export interface TokenStore {
   set(userId: string, token: AccessToken): Promise<void>;
   /** Deletes a user's token. No error when there is none. */
   delete(userId: string): Promise<void>;
-  /**
-   * True only for the first call with this name, in all processes, until `ttl` milliseconds have passed.
-   * Ensures that an auth_key is exchanged only once.
-   */
-  claim?(name: string, ttl: number): Promise<boolean>;
 }
 
 /** @throws TypeError that names the option and the method that is missing. */
@@ -67,16 +62,5 @@ export class GuardedTokenStore {
   /** Deletes the stored token if it is still this one: the user can have logged in again in another tab. */
   async forget(userId: string, { value }: AccessToken): Promise<void> {
     if ((await this.get(userId))?.value === value) await this.delete(userId);
-  }
-
-  /**
-   * Whether this call is the first with this name. Always true for a store without `claim`: each process then
-   * relies on its own record. Of a store with `claim`, only `true` counts as true.
-   */
-  claim(name: string, ttl: number): Promise<boolean> {
-    return callStore(
-      'tokenStore.claim',
-      async () => this.store.claim === undefined || (await this.store.claim(name, ttl)) === true,
-    );
   }
 }

@@ -142,7 +142,7 @@ function libraryOf(
   methods: readonly (keyof Client)[],
 ): Library {
   const client: Partial<Record<string, unknown>> = Object(value);
-  // Its methods give no promise, which would read as a no: a code that another holds, a claim that is taken.
+  // Its methods give no promise, which would read as a no: a code that another holds.
   const isLegacy = Object(client.options).legacyMode === true;
   if (!isLegacy && methods.every((name) => typeof client[name] === 'function')) {
     if (typeof client.isOpen === 'boolean') return nodeRedis;

@@ -1,11 +1,5 @@
-import { hash, randomUUID } from 'node:crypto';
 import { readOptions, type Table, unchecked } from '../../options.js';
-import {
-  ROW_OPTIONS,
-  RowTokenStore,
-  type RowTokenStoreOptions,
-  wholeMilliseconds,
-} from '../row-token-store.js';
+import { ROW_OPTIONS, RowTokenStore, type RowTokenStoreOptions } from '../row-token-store.js';
 import type { RedisClient } from './clients.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
@@ -21,26 +15,19 @@ const OPTIONS = {
 const GET = `return redis.call('GET', KEYS[1])`;
 const SET = `return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])`;
 const DELETE = `return redis.call('DEL', KEYS[1])`;
-/** Also true for a call that has claimed the name already: ioredis sends one again whose answer was lost. */
-const CLAIM = `if redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1], 'NX') then return 1 end
-return redis.call('GET', KEYS[1]) == ARGV[2] and 1 or 0`;
 
 /**
  * A `TokenStore` in Redis, for a fleet: single server, cluster or sentinel.
  *
  * - A row expires with its token. A row that is no token of that user counts as none; it is reported on
  *   `marketgate:drift`, and stays where it is, because a newer version can have written it.
- * - `claim` is atomic: exactly one process of the fleet gets `true`. A master that hangs until a replica has
- *   taken over can still acknowledge a few calls, which Redis then loses; so a claim can be granted twice.
- * - Redis needs the `maxmemory-policy` `noeviction`. With another, it can evict a claim before it expires, or a
- *   token, which logs the user out.
+ * - Redis needs the `maxmemory-policy` `noeviction`. With another, it can evict a token, which logs the
+ *   user out.
  *
  * Tokens are stored in clear text. Wrap it in an `EncryptedTokenStore` where others than the app can read that
- * Redis. User ids with anything but small letters, digits and `_` are hashed, and so are the names of claims.
+ * Redis. User ids with anything but small letters, digits and `_` are hashed.
  */
 export class RedisTokenStore extends RowTokenStore {
-  readonly #redis: RedisConnection;
-
   /**
    * Stores access_tokens in Redis, so that a login is valid in all processes.
    *
@@ -62,14 +49,5 @@ export class RedisTokenStore extends RowTokenStore {
       set: (key, row, ttl) => redis.run('set', SET, key, [row, ttl]),
       delete: (key) => redis.run('delete', DELETE, key),
     });
-    this.#redis = redis;
-  }
-
-  /** After `store_unavailable`, the name can be claimed all the same, so the caller must not go on. */
-  async claim(name: string, ttl: number): Promise<boolean> {
-    // No user id has such a key, because ids with a colon are hashed.
-    const key = `${this.#redis.prefix}claim:${hash('sha256', name, 'base64url')}`;
-    const args = [wholeMilliseconds(ttl), randomUUID()];
-    return Number(await this.#redis.run('claim', CLAIM, key, args)) === 1;
   }
 }

@@ -7,7 +7,7 @@ export const TRIED = 'marketgate:';
 
 /** The commands that the stores run, on one key. */
 const COMMANDS = [
-  ...['SET # 1 PX 5000', 'GET #', 'PTTL #', 'PEXPIRE # 5000', 'INCR #', 'DECR #', 'DEL #'],
+  ...['SET # 1 PX 5000', 'GET #', 'PTTL #', 'PEXPIRE # 5000', 'INCR #', 'DEL #'],
   ...['SADD # a', 'SISMEMBER # a', 'SCARD #', 'SMEMBERS #', 'SREM # a'],
 ].map((command) => command.split(' '));
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { type AccessToken, EncryptedTokenStore, MemoryTokenStore } from 'marketgate';
+import { type AccessToken, EncryptedTokenStore } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { sealText } from '../../../src/seal.js';
 import { hear } from '../../support/hear.js';
@@ -115,14 +115,4 @@ it('EncryptedTokenStore reports neither a token in order nor one that is not the
   inner.get = async () => null as never;
   expect(await store.get('anna')).toBeUndefined();
   expect(messages).toEqual([]);
-});
-
-it('EncryptedTokenStore has claim exactly if its store has it', async () => {
-  const keys = [KEY];
-  const store = new EncryptedTokenStore(new MemoryTokenStore(), { keys });
-  expect([await store.claim?.('name', HOUR), await store.claim?.('name', HOUR)]).toEqual([
-    true,
-    false,
-  ]);
-  expect(new EncryptedTokenStore(new PlainStore(), { keys }).claim).toBeUndefined();
 });

@@ -11,7 +11,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { FakeNodeRedis } from './redis-fakes.js';
-import { HOUR, NOW, tokenOf } from './support.js';
+import { NOW, tokenOf } from './support.js';
 
 const clock = () => NOW;
 const secret = 'x'.repeat(32);
@@ -117,7 +117,6 @@ describe('a call to Redis', () => {
     ['RedisTokenStore.get', (client) => storeOf(client).get('a')],
     ['RedisTokenStore.set', (client) => storeOf(client).set('a', tokenOf())],
     ['RedisTokenStore.delete', (client) => storeOf(client).delete('a')],
-    ['RedisTokenStore.claim', (client) => storeOf(client).claim('a', 5)],
   ])('that is refused names the method and the reason: %s', async (name, call) => {
     const warnings = hearWarnings();
     for (const _twice of [1, 2]) {
@@ -179,14 +178,5 @@ describe('a call to Redis', () => {
     const error = await rejection(storeOf(refusing(message)).get('a'));
     expect(error.message).toContain(`RedisTokenStore.get failed (${text}); look at`);
     expect(warnings).toEqual(isWarning ? ['MARKETGATE_REDIS_REFUSES'] : []);
-  });
-
-  it('that claims a name shows Redis a hash of it', async () => {
-    const client = new FakeNodeRedis();
-    expect(await storeOf(client).claim('auth_key:very-secret', HOUR)).toBe(true);
-    expect(client.eval).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('NX'), {
-      keys: [expect.stringMatching(/^marketgate:token:claim:[\w-]{43}$/)],
-      arguments: [String(HOUR), expect.stringMatching(/^[\w-]{36}$/)],
-    });
   });
 });

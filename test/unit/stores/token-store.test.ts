@@ -10,13 +10,12 @@ const CALLS: Record<string, (store: GuardedTokenStore) => Promise<unknown>> = {
   get: (store) => store.get('anna'),
   set: (store) => store.set('anna', tokenOf()),
   delete: (store) => store.delete('anna'),
-  claim: (store) => store.claim('name', 1000),
 };
 
 /** A guarded store whose every method does the same. */
 function guarded(behave: () => unknown): GuardedTokenStore {
   const method = behave as () => Promise<never>;
-  return new GuardedTokenStore({ get: method, set: method, delete: method, claim: method });
+  return new GuardedTokenStore({ get: method, set: method, delete: method });
 }
 
 describe('a token store that fails', () => {
@@ -109,17 +108,5 @@ describe('what a token store gives', () => {
     const got = await store.get('anna');
     expect(got).toEqual(tokenOf());
     expect(got).not.toBe(inner.rows.get('anna'));
-  });
-
-  it.each([false, undefined, 1, 'OK', {}])(
-    'for a claim is "lost" when it is %j',
-    async (answer) => {
-      expect(await guarded(() => answer).claim('name', 1000)).toBe(false);
-    },
-  );
-
-  it('for a claim is "granted" when it is true, and where the store has none', async () => {
-    expect(await guarded(() => true).claim('name', 1000)).toBe(true);
-    expect(await new GuardedTokenStore(new PlainStore()).claim('name', 1000)).toBe(true);
   });
 });
