@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSandbox, type SandboxDialect } from '../../../src/sandbox/index.js';
+import type { SandboxDialect } from '../../../src/sandbox/index.js';
 import { expectDocumented } from '../openapi/support.js';
 import {
   type Answer,
@@ -185,11 +185,6 @@ describe('the login API', () => {
     running.sandbox.dialect.htmlOutage = false;
     expect((await exchange(running, authKey)).body).toHaveProperty('access_token');
   });
-});
-
-it('the switches are off by default', () => {
-  const on = Object.entries(createSandbox().dialect).filter(([, value]) => value === true);
-  expect(on).toEqual([]);
 });
 
 describe('answer', () => {
