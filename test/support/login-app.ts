@@ -5,6 +5,7 @@ import session, { MemoryStore } from 'express-session';
 import express4 from 'express4';
 import {
   errorHandler,
+  LoginApi,
   MarketplaceStrategy,
   type MarketplaceStrategyOptions,
   MemoryTokenStore,
@@ -100,14 +101,16 @@ export async function open(options: Options) {
   const callbacks: Seen[] = [];
   const starts: Seen[] = [];
   const ahead: Seen[] = [];
-  function startProcess() {
+  function startProcess(number: number) {
+    // What a process remembers, it remembers with its client.
+    const ownApi = number === 0 ? loginApi : new LoginApi(shop.app);
     const passport = new Passport();
     passport.serializeUser((user, done) => done(null, user));
     passport.deserializeUser((user: Express.User, done) => done(null, user));
     passport.use(
       new MarketplaceStrategy(
         {
-          loginApi,
+          loginApi: ownApi,
           tokenStore,
           loginAttempts: mode === 'session' ? 'session' : { cookieSecret: longSecret() },
           confirm,
@@ -155,7 +158,7 @@ export async function open(options: Options) {
     app.use(errorHandler({ loginPath: '/login' }));
     return app;
   }
-  const apps = Array.from({ length: options.processes ?? 1 }, startProcess);
+  const apps = Array.from({ length: options.processes ?? 1 }, (_, number) => startProcess(number));
   let turn = 0;
   const inTurn: RequestListener = (req, res) => apps[turn++ % apps.length]?.(req, res);
 

@@ -37,6 +37,8 @@ export async function openShop(
     sandbox,
     keyApi,
     loginApi,
+    /** What a further LoginApi of the same app needs. */
+    app: { authUrl, appId, appSecret, clock },
     baseUrl,
     apiKey,
     code: (kind: SandboxCode['kind']) => codeOf(sandbox, kind),
