@@ -6,12 +6,15 @@ const RUNNERS: Readonly<Record<string, string>> = {
   bun: 'bunx',
 };
 
+/** The folder of this file; nothing in an app's bundle of ES modules, where the name does not exist. */
+const HERE = typeof __dirname === 'string' ? __dirname : '';
+
 /**
  * The command that runs `marketgate` here: by the package manager that has started this process, as its scripts and programs
  * are told. `node server.mjs` says nothing about it; then by the one whose folder this file is in, because `npx` can fail in
  * a project of pnpm.
  */
-export function commandIn(environment: NodeJS.ProcessEnv, folder = import.meta.dirname): string {
+export function commandIn(environment: NodeJS.ProcessEnv, folder = HERE): string {
   const { npm_config_user_agent: agent = '', npm_execpath: path = '' } = environment;
   const [, manager = ''] =
     /^(npm|pnpm|yarn|bun)\b/.exec(agent) ??
