@@ -73,6 +73,8 @@ export interface CacheParts<T> {
   readonly clock: () => number;
   /** Asks the service. */
   readonly request: (spelling: string, options: RequestOptions) => Promise<T | null>;
+  /** Throws where it is known that a request for this client would be refused, so that such a refusal costs no lookup. */
+  readonly check: (client: AppId) => void;
   /** Makes of an answer what callers share. */
   readonly freeze: (value: T) => T;
   readonly shared: SharedTier | undefined;
@@ -155,11 +157,13 @@ export class Cache<T extends object> {
       this.report(this.isStale(cached) ? 'stale' : 'cache', cached);
       return cached;
     }
-    const { signal } = options;
+    let signal: AbortSignal | undefined;
     for (;;) {
       // A caller that passes `fresh` must not get an answer that was requested earlier.
       const joined = isFresh ? undefined : this.#joinable(key, spelling);
       try {
+        if (joined === undefined) this.#check(options.client);
+        signal ??= options.signal;
         if (signal !== undefined) checkSignal(signal);
         const lookup =
           joined ?? this.#begin({ spelling, key, client: options.client, isFresh, elapsed });
@@ -275,6 +279,12 @@ export class Cache<T extends object> {
     return [...(this.#lookups.get(key) ?? [])].findLast(
       (lookup) => lookup.spelling === spelling && !lookup.isVoid && !lookup.inFlight.signal.aborted,
     );
+  }
+
+  /** @throws where a lookup would not reach the service, unless the shared cache can have the answer. */
+  #check(client: AppId): void {
+    const { shared, check } = this.parts;
+    if (shared === undefined || shared.isResting) check(client);
   }
 
   #begin(cause: Cause): Lookup<T> {

@@ -403,6 +403,10 @@ export class KeyApi {
         clock,
         request: (value, options) => this.#ask(endpoint, value, options),
         freeze,
+        check: (client) => {
+          this.#http.check(nameOf(endpoint));
+          this.#guesses?.check(idText('KeyApi', 'client', client));
+        },
         shared: this.#sharedTier,
       });
     return {

@@ -91,6 +91,12 @@ export class Guesses {
     this.#all = this.#newClient();
   }
 
+  /** @throws MarketgateError `too_many_attempts`, where this process knows that the client is over the limit. */
+  check(client: string | undefined): void {
+    const known = client === undefined ? undefined : this.#clients.peek(clientKey(client));
+    if (known !== undefined && this.#hasLimits) this.#throwIfOver(known);
+  }
+
   /**
    * Asks the service, once the client may ask, and counts a guess if the answer is none or not positive.
    * @throws MarketgateError `too_many_attempts`; what `ask` throws; or the reason of the deadline.

@@ -58,7 +58,7 @@ export class Breaker {
   }
 
   /** @throws MarketgateError `service_unavailable` where no call is let through. */
-  #check(name: string): void {
+  check(name: string): void {
     const open = this.#open;
     if (open === undefined || this.clock() >= open.until) return;
     const { isOutage } = open;
@@ -76,7 +76,7 @@ export class Breaker {
   /** Lets a call through. @returns when. @throws MarketgateError `service_unavailable` where the breaker is open. */
   async enter(name: string, deadline: Deadline): Promise<number> {
     if (this.#deciding !== undefined) await deadline.race(this.#deciding);
-    this.#check(name);
+    this.check(name);
     const now = this.clock();
     // This call tries.
     if (this.#open !== undefined) this.#open.until = now + REST;

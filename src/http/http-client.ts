@@ -84,6 +84,11 @@ export class HttpClient {
     }
   }
 
+  /** @throws MarketgateError `service_unavailable`, where the breaker would not let a call through. */
+  check(name: string): void {
+    this.#breaker.check(name);
+  }
+
   /**
    * Sends the request, with retries where they are safe, and parses the response.
    * @throws MarketgateError, the error of the app's own `fetch`, or the reason of the caller's aborted signal.
