@@ -16,100 +16,151 @@ const RENEW = 'the service must renew it';
 const PROXY = 'HTTPS_PROXY, HTTP_PROXY and NO_PROXY say which one is used';
 const FRONT = 'look at what stands in front of the service';
 
-type Row = readonly [pattern: RegExp, words: string, advice?: string];
+/** What a code means, and what to do where more is known than that something cannot be reached. */
+type Meaning = readonly [kind: Kind, words: string, advice?: string];
 
-/**
- * What the codes of Node.js, OpenSSL, undici and this package mean, and what to do. Every other code is that of a connection
- * that failed.
- */
-const CODES: Readonly<Record<Kind, readonly Row[]>> = {
-  own: [
-    [/^NOT_SENT$/, 'there was no time left to send the request'],
-    [/^CLOSED$/, 'this client was closed'],
-    [/^NO_API_KEY$/, 'the function given as "apiKey" gave none'],
-    [/^E[MN]FILE$/, 'this process has no file descriptor left'],
-    [/^(ENOMEM|ENOBUFS)$/, 'this process has no memory left'],
-    [/^EADDRNOTAVAIL$/, 'this machine has no port or address left to connect from'],
-    [
-      /^PROXY_INVALID$/,
-      'HTTPS_PROXY or HTTP_PROXY is no http URL, and a SOCKS proxy cannot be used',
-      'it must be like http://proxy.example:3128',
-    ],
-    [
-      /^(UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|ERR_INVALID_)/,
-      'the function given as "fetch" could not send the request',
-      'look at its dispatcher and its URL',
-    ],
+const TIMED_OUT: Meaning = ['down', 'the connection timed out'];
+const CUT: Meaning = ['down', 'the connection was cut'];
+const CUT_OFF: Meaning = ['down', 'the answer was cut off'];
+const NO_ROUTE: Meaning = ['down', 'there is no route to the host'];
+const NO_FILE: Meaning = ['own', 'this process has no file descriptor left'];
+const NO_MEMORY: Meaning = ['own', 'this process has no memory left'];
+const NO_TLS: Meaning = ['down', 'the port does not speak TLS', 'check the URL and its port'];
+const UNVERIFIED: Meaning = ['down', 'the certificate cannot be verified', TRUST];
+const SELF_SIGNED: Meaning = ['down', 'the certificate is self-signed', TRUST];
+const PACKED: Meaning = ['unreadable', 'the answer is compressed, and broken or cut'];
+const BAD_HEAD: Meaning = [
+  'unreadable',
+  'the head of the answer is broken, as where it has a Content-Length and is chunked at once',
+  FRONT,
+];
+const NO_HTTP: Meaning = [
+  'unreadable',
+  'the answer is not valid HTTP/1.1',
+  'check the URL and its port',
+];
+const OLD_TLS: Meaning = [
+  'down',
+  'the service offers only versions of TLS that are too old',
+  'it must offer TLS 1.2 or later',
+];
+const UNKNOWN_ISSUER: Meaning = [
+  'down',
+  'the certificate is of an authority that is unknown here',
+  TRUST,
+];
+const BAD_FETCH: Meaning = [
+  'own',
+  'the function given as "fetch" could not send the request',
+  'look at its dispatcher and its URL',
+];
+
+/** What the codes of Node.js, OpenSSL, undici and this package mean. */
+const CODES: Readonly<Record<string, Meaning>> = {
+  // This package.
+  NOT_SENT: ['own', 'there was no time left to send the request'],
+  CLOSED: ['own', 'this client was closed'],
+  NO_API_KEY: ['own', 'the function given as "apiKey" gave none'],
+  PROXY_INVALID: [
+    'own',
+    'HTTPS_PROXY or HTTP_PROXY is no http URL, and a SOCKS proxy cannot be used',
+    'it must be like http://proxy.example:3128',
   ],
-  unreadable: [
-    [/^Z_|^ERR_BROTLI|^ERR__?ERROR_FORMAT/, 'the answer is compressed, and broken or cut'],
-    [/HEADERS_OVERFLOW$/, 'the head of the answer is longer than 64 KiB'],
-    [
-      /^(BROKEN_HEAD|HPE_UNEXPECTED_CONTENT_LENGTH)$/,
-      'the head of the answer is broken, as where it has a Content-Length and is chunked at once',
-      FRONT,
-    ],
-    [/^UNASKED_STATUS$/, 'the answer begins with HTTP 100 or 101, for which nobody asked', FRONT],
-    [/^HPE_|^HTTP_PARSER_ERROR$/, 'the answer is not valid HTTP/1.1', 'check the URL and its port'],
+  LEFT_ALONE: ['busy', 'the service asked to be left alone'],
+  FAILING: ['down', 'the service has failed several times in a row'],
+  TIMEOUT: TIMED_OUT,
+  UNKNOWN: ['down', 'the request failed'],
+  BROKEN_HEAD: BAD_HEAD,
+  UNASKED_STATUS: [
+    'unreadable',
+    'the answer begins with HTTP 100 or 101, for which nobody asked',
+    FRONT,
   ],
-  busy: [
-    [/^LEFT_ALONE$/, 'the service asked to be left alone'],
-    [/^HTTP_4/, 'the service asks to come again later'],
+  HTTP_PARSER_ERROR: NO_HTTP,
+  PROXY_407: [
+    'down',
+    'the proxy wants a user name and a password (HTTP 407)',
+    'put them in HTTPS_PROXY, as in http://USER:PASSWORD@HOST:PORT',
   ],
-  down: [
-    [/^FAILING$/, 'the service has failed several times in a row'],
-    [/^HTTP_5/, 'the service failed'],
-    [/^UNKNOWN$/, 'the request failed'],
-    [/^ECONNREFUSED$/, 'the connection was refused'],
-    [/^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/, 'the connection was cut'],
-    [/^E(HOST|NET)(UNREACH|DOWN)$/, 'there is no route to the host'],
-    [/MISMATCH$/, 'the answer was cut off'],
-    [/^ENOTFOUND$/, 'nobody knows the host name', 'check the URL'],
-    [/^EAI_/, 'the host name cannot be looked up at the moment', 'look at the DNS'],
-    [/TIME(D|_)?OUT$/, 'the connection timed out'],
-    [
-      /^ERR_SSL_.*(UNSUPPORTED_PROTOCOL|PROTOCOL_VERSION|VERSION_TOO_LOW|NO_PROTOCOLS)/,
-      'the service offers only versions of TLS that are too old',
-      'it must offer TLS 1.2 or later',
-    ],
-    [/^(EPROTO|ERR_SSL_)/, 'the port does not speak TLS', 'check the URL and its port'],
-    [/^CERT_HAS_EXPIRED$/, 'the certificate has expired', RENEW],
-    [/^CERT_NOT_YET_VALID$/, 'the certificate is not valid yet', 'check the clock of this machine'],
-    [
-      /^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/,
-      'the certificate chain is incomplete: the server does not send the intermediate certificate',
-      `the service must send the whole chain; until then ${TRUST}`,
-    ],
-    [
-      /^UNABLE_TO_GET_ISSUER_CERT/,
-      'the certificate is of an authority that is unknown here',
-      TRUST,
-    ],
-    [
-      /^SELF_SIGNED_CERT_IN_CHAIN$/,
-      'the certificate is of an authority that is unknown here, such as that of a company or its proxy',
-      TRUST,
-    ],
-    [/SELF_SIGNED/, 'the certificate is self-signed', TRUST],
-    [/ALTNAME/, 'the certificate is for another host', 'check the URL'],
-    [/^UNABLE_TO_VERIFY|^CERT_|^ERR_TLS_/, 'the certificate cannot be verified', TRUST],
-    [
-      /^PROXY_407$/,
-      'the proxy wants a user name and a password (HTTP 407)',
-      'put them in HTTPS_PROXY, as in http://USER:PASSWORD@HOST:PORT',
-    ],
-    [/^PROXY_\d+$/, 'the proxy refuses to connect', `${PROXY}; see what it allows`],
-    [/^UND_ERR_/, 'the request failed'],
+  // Node.js and the system.
+  EMFILE: NO_FILE,
+  ENFILE: NO_FILE,
+  ENOMEM: NO_MEMORY,
+  ENOBUFS: NO_MEMORY,
+  EADDRNOTAVAIL: ['own', 'this machine has no port or address left to connect from'],
+  ECONNREFUSED: ['down', 'the connection was refused'],
+  ECONNRESET: CUT,
+  ECONNABORTED: CUT,
+  EPIPE: CUT,
+  ETIMEDOUT: TIMED_OUT,
+  ESOCKETTIMEDOUT: TIMED_OUT,
+  ETIMEOUT: TIMED_OUT,
+  EHOSTUNREACH: NO_ROUTE,
+  EHOSTDOWN: NO_ROUTE,
+  ENETUNREACH: NO_ROUTE,
+  ENETDOWN: NO_ROUTE,
+  ENOTFOUND: ['down', 'nobody knows the host name', 'check the URL'],
+  EPROTO: NO_TLS,
+  // undici.
+  UND_ERR_INVALID_ARG: BAD_FETCH,
+  UND_ERR_NOT_SUPPORTED: BAD_FETCH,
+  UND_ERR_SOCKET: CUT,
+  UND_ERR_CONNECT_TIMEOUT: TIMED_OUT,
+  UND_ERR_HEADERS_TIMEOUT: TIMED_OUT,
+  UND_ERR_BODY_TIMEOUT: TIMED_OUT,
+  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: CUT_OFF,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CUT_OFF,
+  UND_ERR_HEADERS_OVERFLOW: ['unreadable', 'the head of the answer is longer than 64 KiB'],
+  HPE_UNEXPECTED_CONTENT_LENGTH: BAD_HEAD,
+  // TLS.
+  ERR_SSL_UNSUPPORTED_PROTOCOL: OLD_TLS,
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: OLD_TLS,
+  ERR_SSL_VERSION_TOO_LOW: OLD_TLS,
+  ERR_SSL_NO_PROTOCOLS_AVAILABLE: OLD_TLS,
+  CERT_HAS_EXPIRED: ['down', 'the certificate has expired', RENEW],
+  CERT_NOT_YET_VALID: [
+    'down',
+    'the certificate is not valid yet',
+    'check the clock of this machine',
   ],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
+    'down',
+    'the certificate chain is incomplete: the server does not send the intermediate certificate',
+    `the service must send the whole chain; until then ${TRUST}`,
+  ],
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_ISSUER,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_ISSUER,
+  SELF_SIGNED_CERT_IN_CHAIN: [
+    'down',
+    'the certificate is of an authority that is unknown here, such as that of a company or its proxy',
+    TRUST,
+  ],
+  DEPTH_ZERO_SELF_SIGNED_CERT: SELF_SIGNED,
+  ERR_TLS_CERT_ALTNAME_INVALID: ['down', 'the certificate is for another host', 'check the URL'],
 };
 
-/** The kind of a code by itself, and its row. */
-function meaningOf(code: string): { kind: Kind; row: Row | undefined } {
-  for (const [kind, rows] of Object.entries(CODES) as [Kind, readonly Row[]][]) {
-    const row = rows.find(([pattern]) => pattern.test(code));
-    if (row !== undefined) return { kind, row };
-  }
-  return { kind: 'down', row: undefined };
+/** What a code that is not in {@link CODES} means by its beginning. None begins with another one. */
+const FAMILIES: Readonly<Record<string, Meaning>> = {
+  HTTP_4: ['busy', 'the service asks to come again later'],
+  HTTP_5: ['down', 'the service failed'],
+  PROXY_: ['down', 'the proxy refuses to connect', `${PROXY}; see what it allows`],
+  EAI_: ['down', 'the host name cannot be looked up at the moment', 'look at the DNS'],
+  ERR_INVALID_: BAD_FETCH,
+  Z_: PACKED,
+  ERR_BROTLI: PACKED,
+  ERR__ERROR_: PACKED,
+  HPE_: NO_HTTP,
+  ERR_SSL_: NO_TLS,
+  ERR_TLS_: UNVERIFIED,
+  CERT_: UNVERIFIED,
+  UND_ERR_: ['down', 'the request failed'],
+};
+
+/** `undefined` for a code that nobody knows: that of a connection that failed. */
+function meaningOf(code: string): Meaning | undefined {
+  const family = (): string | undefined =>
+    Object.keys(FAMILIES).find((beginning) => code.startsWith(beginning));
+  return CODES[code] ?? FAMILIES[family() ?? ''];
 }
 
 /** What the probe has shown of the service, apart from any one request. */
@@ -133,7 +184,7 @@ export class Failure extends Error {
     readonly code: string,
     isOfProxy = false,
   ) {
-    const { kind, row: [, words = code, advice] = [] } = meaningOf(code);
+    const [kind, words, advice] = meaningOf(code) ?? ['down' as const, code];
     super(isOfProxy ? `the proxy of HTTPS_PROXY or HTTP_PROXY cannot be reached: ${words}` : words);
     this.advice = isOfProxy ? `check that it runs; ${PROXY}` : advice;
     this.isLikeOutage = kind === 'down';
@@ -185,7 +236,7 @@ function codeOf(error: unknown, depth = 0): string {
     // The one that says most about an attempt to connect to several addresses.
     const codes = error.errors.map((each) => codeOf(each, depth + 1));
     const others = codes.filter((code) => !NO_FAMILY.includes(code));
-    const lack = others.find((code) => meaningOf(code).kind === 'own');
+    const lack = others.find((code) => meaningOf(code)?.[0] === 'own');
     const known = NO_FAMILY.find((code) => codes.includes(code));
     return lack ?? others[0] ?? known ?? 'UNKNOWN';
   }
@@ -221,7 +272,7 @@ export function isNetworkFailure(error: unknown): boolean {
   if (/^UND_ERR_(CLOSED|DESTROYED)$/.test(code)) return false;
   if (/^(AbortError|TimeoutError|FetchError)$/.test(name)) return true;
   if (name === 'TypeError' && cause !== undefined) return true;
-  const isKnown = code !== 'UNKNOWN' && meaningOf(code).row !== undefined;
+  const isKnown = code !== 'UNKNOWN' && meaningOf(code) !== undefined;
   return (isKnown && !/^ERR_INVALID_/.test(code)) || NO_CONNECTION.test(String(message));
 }
 
