@@ -55,6 +55,8 @@ export function addRoutes(app: Express, shop: Shop): void {
     keepPurchase((req) => `/items/${req.params.id}`),
     onTheItem,
   );
+  // The address of a refused form, opened again.
+  app.get('/items/:id/redeem', (req, res) => res.redirect(`/items/${req.params.id}`));
   const guard = requirePurchase(keyApi, { item, code: ownCode, holder });
   app.get('/items/:id/download', customersOnly, guard, sendLicence, onTheItem);
 

@@ -1,9 +1,21 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { styleText } from 'node:util';
 import { startShop } from '../../examples/shop/start.js';
 import { createSandbox } from '../sandbox/index.js';
 import { CommandError, printable, type RunOptions, table } from './io.js';
 import { DEFAULT_URL } from './running-sandbox.js';
 import { printRequest, warnInProduction } from './sandbox.js';
+
+/** Whether another server has the port on the other address of localhost: browsers would open that one. */
+const isTaken = async (port: number): Promise<boolean> => {
+  const socket = connect(port, '::1');
+  const answered = once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  return answered.finally(() => socket.destroy());
+};
 
 /** `marketgate demo`: the shop of examples/shop next to a sandbox, on one clock with it. */
 export async function demo(given: unknown, options: RunOptions): Promise<void> {
@@ -13,12 +25,19 @@ export async function demo(given: unknown, options: RunOptions): Promise<void> {
     throw new CommandError('--port must be a whole number from 0 to 65535; 0 is any that is free');
   // Called first, so that Ctrl+C also works during the start.
   const stopped = untilStopped();
-  const sandbox = createSandbox({ onRequest: printRequest(io) });
+  const print = printRequest(io);
+  const sandbox = createSandbox({
+    // Browsers load the pictures, not the shop.
+    onRequest: (request) => request.interface !== 'media' && print(request),
+  });
   const { clock, codes } = sandbox;
   try {
     // The address that commands ask by default, if it is free.
     const marketplace = await sandbox.listen(4000).catch(() => sandbox.listen());
-    const start = (on: number) => startShop(marketplace, { port: on, host: '127.0.0.1', clock });
+    const start = async (on: number) => {
+      if (await isTaken(on)) throw Object.assign(new Error(), { code: 'EADDRINUSE' });
+      return startShop(marketplace, { port: on, host: '127.0.0.1', clock });
+    };
     const shop = await start(port).catch((error: NodeJS.ErrnoException) => {
       if (given === undefined && error.code === 'EADDRINUSE') return start(0);
       const problem = error.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${error.code})`;

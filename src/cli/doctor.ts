@@ -12,7 +12,7 @@ import { Transport } from '../http/transport.js';
 import { readOptions } from '../options.js';
 import { SANDBOX_HEADER } from '../sandbox/actions.js';
 import { TRIED, tryRedis } from '../stores/redis/try-redis.js';
-import { CommandError, type Io, printable, printableJson, table } from './io.js';
+import { CommandError, type Io, markProblem, printable, printableJson, table } from './io.js';
 import { problemOf } from './running-sandbox.js';
 import { inVariables, required, type Settings, VARIABLES } from './settings.js';
 
@@ -56,7 +56,10 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
     }
   };
 
-  if (settings.file !== undefined) report('settings', 'ok', `read from ${settings.file}`);
+  if (settings.file !== undefined) {
+    const mark = markProblem(settings.file);
+    report('settings', 'ok', `read from ${settings.file}${mark ? `, which ${mark}` : ''}`);
+  }
   await run(keyApiChecks(settings));
   const { authUrl, appId, appSecret, redisUrl } = settings;
   if (authUrl || appId || appSecret) await run(loginChecks(settings));

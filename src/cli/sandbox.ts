@@ -9,6 +9,7 @@ import {
   CommandError,
   type Commands,
   type Io,
+  markProblem,
   printable,
   type RunOptions,
   readFile,
@@ -184,4 +185,6 @@ function saveEnv(path: string, values: readonly (readonly [string, string])[], i
   const names = kept.map(([name]) => name).join(', ');
   const advice = 'remove these lines to use the sandbox';
   if (names) io.err(`Warning: ${path} keeps other values of ${names}; ${advice}.`);
+  const mark = markProblem(path);
+  if (mark) io.err(`Warning: ${path} ${mark}.`);
 }

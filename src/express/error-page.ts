@@ -35,26 +35,42 @@ export function errorPage(
 ): string {
   const { site } = places;
   const words = pageWords(site);
+  const step = nextStep(code, status, req, places);
   const wait = retryAfter !== undefined && words.wait.replace('{seconds}', String(retryAfter));
   const content = html`<h1>${title}</h1>
 <p>${detail}</p>
 ${wait && html`<p>${wait}</p>`}
-${nextStep(code, status, req, places)}`;
-  return sitePage(site, title, content);
+${step ?? lastStep(code, site)}`;
+  // Where the contact is the next step, it is not also below the page.
+  const isContact = step === undefined && ERROR_CODES[code].way !== 'home';
+  return sitePage(isContact ? { ...site, contact: undefined } : site, title, content);
 }
 
-/** What leads on, and the start page below it. */
+const link = (href: string, text: string): Html =>
+  html`<p class="next"><a href="${href}" class="button main">${text}</a></p>`;
+
+const homeLink = (site: Site | undefined): Html =>
+  html`<p><a href="${homeOf(site)}">${pageWords(site).home}</a></p>`;
+
+/** Where visitors can do nothing about it themselves: the contact, if the site has one, or the start page. */
+function lastStep(code: MarketgateErrorCode, site: Site | undefined): Html {
+  const { home, contact } = pageWords(site);
+  if (ERROR_CODES[code].way === 'home' || site?.contact === undefined) {
+    return link(homeOf(site), home);
+  }
+  const text = site.words?.[code]?.button ?? contact;
+  return html`${link(addressOf(site.contact), text)}${homeLink(site)}`;
+}
+
+/** What visitors can do about it, and the start page below that. */
 function nextStep(
   code: MarketgateErrorCode,
   status: number,
   req: IncomingMessage & { readonly body?: unknown },
   { loginPath, redeemPath, site }: Places,
-): Html {
+): Html | undefined {
   const words = pageWords(site);
   const button = (usual: string) => site?.words?.[code]?.button ?? usual;
-  const link = (href: string, text: string) =>
-    html`<p class="next"><a href="${href}" class="button main">${text}</a></p>`;
-  const homeLink = html`<p><a href="${homeOf(site)}">${words.home}</a></p>`;
   // A form without an action sends to the address of this page.
   const form = (
     text: string,
@@ -64,7 +80,7 @@ function nextStep(
 <input name="purchase_code" required maxlength="200" autocomplete="off" autocapitalize="off" spellcheck="false"></label>
 <button class="main">${button(text)}</button>
 </form>
-${homeLink}`;
+${homeLink(site)}`;
 
   let { way }: { way: WayOn } = ERROR_CODES[code];
   // A login that the site itself keeps from ending would fail again.
@@ -75,7 +91,7 @@ ${homeLink}`;
     const { marketplace } = notesOf(req);
     const otherAccount =
       marketplace && html`<p><a href="${marketplace}">${words.marketplace}</a></p>`;
-    return html`${otherAccount}${link(loginPath, button(BUTTONS[way]))}${homeLink}`;
+    return html`${otherAccount}${link(loginPath, button(BUTTONS[way]))}${homeLink(site)}`;
   }
   // The visitor has sent a code with a form, and can correct it or send it again.
   const sentCode = Object.hasOwn(Object(req.body), 'purchase_code');
@@ -83,10 +99,7 @@ ${homeLink}`;
   if (way === 'code' && redeemPath !== undefined) return form(BUTTONS.code, redeemPath);
   // The empty reference is the address of this page.
   if (way === 'again' && req.method === 'GET') {
-    return html`${link('', button(BUTTONS.again))}${homeLink}`;
+    return html`${link('', button(BUTTONS.again))}${homeLink(site)}`;
   }
-  if (way !== 'home' && site?.contact !== undefined) {
-    return html`${link(addressOf(site.contact), button(words.contact))}${homeLink}`;
-  }
-  return link(homeOf(site), words.home);
+  return undefined;
 }

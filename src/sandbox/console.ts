@@ -125,7 +125,7 @@ const SHOWN = 40;
 
 function requests({ record }: SandboxContext): Html {
   const list = record.list().filter((each) => each.interface !== 'media');
-  const none = html`<tr><td class="grow">Nothing has been asked yet. Requests of your app show up here as they come in.</td></tr>`;
+  const none = html`<tr><td class="grow">Requests of your app show up here.</td></tr>`;
   const rows = list.slice(-SHOWN).reverse().map(request);
   return section(
     'Requests',

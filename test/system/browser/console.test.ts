@@ -40,7 +40,7 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     const button = (name: string) => page.getByRole('button', { name, exact: true });
 
     // A request of the app shows up by itself.
-    await page.getByText('Nothing has been asked yet').waitFor();
+    await page.getByText('Requests of your app show up here').waitFor();
     await keyApi.listItems();
     await page.locator('tr.request').getByText('GET /api/items/all').waitFor();
 

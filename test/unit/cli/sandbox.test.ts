@@ -126,7 +126,8 @@ describe('marketgate sandbox', () => {
   ])('--save-env adds to a file %s, and everything is read as it was', async (_kind, text) => {
     const path = newPath('.env');
     await writeFile(path, text);
-    expect((await sandbox(['--save-env', path])).code).toBe(0);
+    const { code, err } = await sandbox(['--save-env', path]);
+    expect([code, err.includes('byte order mark')]).toEqual([0, text.startsWith('\uFEFF')]);
     const after = await readFile(path, 'utf8');
     expect(after.startsWith(text)).toBe(true);
     const read = parseEnv(after.replace('\uFEFF', ''));

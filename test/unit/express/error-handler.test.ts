@@ -276,6 +276,7 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
       const steps = text.match(/<form|class="button main"/g);
       expect(steps).toHaveLength(1);
       expect(text).toContain(HOME);
+      expect(text.match(/Contact us/g) ?? []).toHaveLength(options.site?.contact ? 1 : 0);
       if (step.startsWith('<form')) expect(text).toContain('<input name="purchase_code" required');
       expect(text).not.toMatch(/undefined|my-code|Error \d/);
     });
@@ -293,7 +294,10 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
         logo: 'https://cdn.example/a;b,c.svg?v=1',
         contact: 'help@shop.example',
       };
-      const app = appThat(failure('login_failed'), { site: { ...site, home: '/start' } });
+      const app = appThat(failure('login_failed'), {
+        ...paths,
+        site: { ...site, home: '/start' },
+      });
       const { text, headers } = await request(app).get('/').set('accept', BROWSER);
       expect(text).toContain(
         '<header><a href="/start"><img src="https://cdn.example/a;b,c.svg?v=1" alt="" height="40">Ada &amp; Co</a></header>',

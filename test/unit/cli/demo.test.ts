@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { cli } from './support.js';
+
+it('demo prints what the shop asks of the marketplace, and no pictures that a browser loads', async () => {
+  const { code, out } = await cli(
+    ['demo', '--port', '0'],
+    {},
+    {
+      async whileRunning(printed) {
+        const [shop = ''] = /http:\/\/localhost:\d+/.exec(printed) ?? [];
+        const [, picture = ''] =
+          /<img src="(http[^"]+)"/.exec(await (await fetch(shop)).text()) ?? [];
+        expect((await fetch(picture)).status).toBe(200);
+      },
+    },
+  );
+  expect([code, out]).toEqual([0, expect.stringContaining('GET /api/items/all 200')]);
+  expect(out).not.toContain('/media/');
+});
+
+it('demo calls a port taken that another server has on the IPv6 address of localhost', async ({
+  skip,
+}) => {
+  const other = createServer().listen(0, '::1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening').catch(() => skip('this machine has no ::1'));
+  const { port } = other.address() as AddressInfo;
+  const { code, err } = await cli(['demo', '--port', String(port)]);
+  expect([code, err]).toEqual([2, expect.stringContaining(`Port ${port} is taken`)]);
+});
