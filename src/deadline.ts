@@ -94,29 +94,16 @@ export class NoAnswer extends Error {}
 /**
  * Runs `work`, and waits for it within the limit. Rejects with {@link NoAnswer}, or with what `work` rejects with.
  * @param milliseconds can be infinite.
- * @param undo gets a result that comes later, which nobody waits for any more.
  */
-export function withTimeout<T>(
-  milliseconds: number,
-  work: () => T | Promise<T>,
-  undo?: (result: T) => unknown,
-): Promise<T> {
+export function withTimeout<T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const result = Promise.resolve(work());
     result.then(resolve, reject);
     if (milliseconds === Number.POSITIVE_INFINITY) return;
-    let isOver = false;
-    const exceeded = (): void => {
-      if (isOver) return;
-      reject(new NoAnswer(`did not answer within ${milliseconds} ms`));
-      if (undo !== undefined) result.then(undo).catch(() => {});
-    };
+    const exceeded = () => reject(new NoAnswer(`did not answer within ${milliseconds} ms`));
     // As in a {@link Deadline}: an answer that has arrived in time is read first.
     const timer = setTimeout(setImmediate, milliseconds, exceeded);
-    const end = (): void => {
-      isOver = true;
-      clearTimeout(timer);
-    };
+    const end = () => clearTimeout(timer);
     result.then(end, end);
   });
 }

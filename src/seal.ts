@@ -44,28 +44,28 @@ export function openText(
 }
 
 /**
- * Hides codes and purchases from the shared cache: names are HMACs, and each value is sealed for one name and order. So
+ * Hides codes and purchases from the shared cache: names are HMACs, and each value is sealed for one name. So
  * write access is not enough to make up a purchase, or to give one code the purchase of another.
  */
 export class Seal {
   readonly #nameKey: Buffer;
   readonly #valueKey: Buffer;
-  /** What the messages of this fleet begin with. Another shop can use the same channel. */
-  readonly tag: string;
 
-  /** @param context - the service's address and the account: two shops on one Redis never read each other's answers. */
+  /**
+   * @param secret - the api_key. @param service - its address. Two shops on one Redis differ in one of them, and never read each
+   * other's answers.
+   */
   constructor(
     readonly secret: string,
-    context: string,
+    service: string,
   ) {
-    const info = `marketgate shared cache ${hash('sha256', context, 'base64url')}`;
+    const info = `marketgate shared cache ${hash('sha256', service, 'base64url')}`;
     const keys = Buffer.from(hkdfSync('sha256', secret, 'marketgate', info, 64));
     this.#nameKey = keys.subarray(0, 32);
     this.#valueKey = keys.subarray(32);
-    this.tag = `${this.name('message').slice(0, 12)}.`;
   }
 
-  /** The name of a key, the same in every process with this secret and context. */
+  /** The name of a key, the same in every process with this secret and service. */
   name(key: string): string {
     return createHmac('sha256', this.#nameKey).update(key).digest('base64url');
   }

@@ -387,11 +387,11 @@ export class Cache<T extends object> {
     const own = this.#positive.get(key);
     // A withdrawal since then would have replaced the row.
     if (own && (own.id === id || own.at > at)) own.connection = connection;
+    else if (at <= this.#refusedSince(key)) return false;
     else if (value === null) {
       this.#positive.delete(key);
       this.#negative.set(key, { value, at, spelling });
-    } else if (at <= this.#refusedSince(key)) return false;
-    else this.#keep(key, { value: this.parts.freeze(value as T), at, spelling, id, connection });
+    } else this.#keep(key, { value: this.parts.freeze(value as T), at, spelling, id, connection });
     return true;
   }
 

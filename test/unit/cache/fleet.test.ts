@@ -296,17 +296,21 @@ describe('invalidate', () => {
     },
   );
 
-  it('is about noes too, and about no other code', async () => {
+  it.each([
+    ['one code is about its noes too, and about no other code', [CODE.toUpperCase()], 3],
+    ['everything is about noes too', [], 4],
+  ] as const)('of %s', async (_what, given, asked) => {
     const { service, join, pass } = fleet();
     const [one, two] = [join(), join()];
     for (const each of [one, two]) await each.validatePurchase(OTHER);
     service.says = 'negative';
     for (const each of [one, two]) expect(await each.validatePurchase(CODE)).toBeNull();
     service.says = 'positive';
-    await one.invalidate(CODE.toUpperCase());
+    await one.invalidate(...given);
     await pass(1);
     for (const each of [two, one]) expect(await each.validatePurchase(CODE)).toEqual(purchase);
-    expect(service.asked()).toBe(3);
+    for (const each of [two, one]) await each.validatePurchase(OTHER);
+    expect(service.asked()).toBe(asked);
   });
 
   it('of everything is about answers of every kind', async () => {
