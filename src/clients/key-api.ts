@@ -248,22 +248,27 @@ export class KeyApi {
 
   /**
    * Forgets the cached answer for one code in any spelling, or without a code all answers: the next
-   * call asks the service. With a shared cache this holds for all processes, once the promise resolves.
+   * call asks the service. With a shared cache, the other processes forget it as soon as they get the message.
    * @throws TypeError when a code is given that is blank or not a string. MarketgateError `store_unavailable` when the shared
-   * cache could not be told: this process has forgotten, the others have not. Call it again.
+   * cache could not be told: this process has forgotten, the others have not. Call it again. `service_unavailable` after
+   * {@link close}.
    */
   async invalidate(...given: [] | [code: string]): Promise<void> {
-    const { purchase, ...others } = this.#caches ?? {};
+    const [code] = given;
+    // A code that got lost must not forget everything.
+    if (given.length > 0) requireText(PARAMETER, code);
+    this.#checkOpen();
+    if (this.#caches === undefined) return;
     let subject = ALL;
-    if (given.length > 0) {
-      requireText(PARAMETER, given[0]);
-      const code = readPurchaseCode(given[0])?.text;
-      // Nothing is cached about what cannot be a code.
-      if (code === undefined || purchase === undefined) return;
-      subject = purchase.subjectOf(code);
-      purchase.invalidate(code);
+    if (code === undefined) {
+      for (const cache of Object.values(this.#caches)) cache.invalidateAll();
     } else {
-      for (const cache of [purchase, ...Object.values(others)]) cache?.invalidateAll();
+      const text = readPurchaseCode(code)?.text;
+      // Nothing is cached about what cannot be a code.
+      if (text === undefined) return;
+      const { purchase } = this.#caches;
+      subject = purchase.subjectOf(text);
+      purchase.invalidate(text);
     }
     if (!this.#sharedTier || (await this.#sharedTier.invalidate(subject))) return;
     throw new MarketgateError(
@@ -438,7 +443,7 @@ export class KeyApi {
       // A list that hangs leaves time to ask for the item.
       return await withTimeout(this.#timeout / 2, ask);
     } catch (error) {
-      if (signal?.aborted) throw error;
+      if (signal?.aborted || this.#isClosed) throw error;
       this.#noListUntil = this.#timer() + LIST_PAUSE;
       const isOwn = isMarketgateError(error) || error instanceof NoAnswer;
       warnOnce('MARKETGATE_NO_CATALOGUE', isOwn ? `: ${error.message}` : '');

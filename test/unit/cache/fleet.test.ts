@@ -3,6 +3,7 @@ import { expectError } from '../../support/errors.js';
 import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
 import { CODE, KEY, purchase } from '../../support/wire.js';
 import {
+  aloneWithAnswer,
   type Fault,
   fleet,
   HOUR,
@@ -356,6 +357,12 @@ describe('invalidate', () => {
     }
     await failure;
     expect(service.asked()).toBe(3);
+  });
+
+  it('rejects after close()', async () => {
+    const { keyApi } = await aloneWithAnswer();
+    await keyApi.close();
+    await expectError(keyApi.invalidate(CODE), 'service_unavailable', 'this client was closed');
   });
 
   it('of undefined is a TypeError, because a code that got lost must not forget everything', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import {
+  begun,
   ITEM,
   ITEMS,
   type KeyApiService,
@@ -96,6 +97,16 @@ describe('an item, where no list is cached,', () => {
     service.later(MINUTE);
     expect((await keyApi.getItem(1043))?.id).toBe(1043);
     expect(requests(service)).toEqual([3, 4]);
+  });
+
+  it('does not warn about a list that close() has ended', async () => {
+    const { service, keyApi } = alone();
+    const warnings = collectWarnings();
+    service.says = 'silence';
+    const [asked] = await begun(expectError(keyApi.getItem(7), 'service_unavailable', 'closed'));
+    await keyApi.close();
+    await asked;
+    expect(warnings).toEqual([]);
   });
 
   it.each<['positive' | 'negative', string, unknown[]]>([
