@@ -51,8 +51,11 @@ export interface LoginState {
   readonly account?: string | undefined;
   /** Each can be used once. The newest last. */
   readonly logins: readonly OpenLogin[];
-  /** When a callback came without an attempt: for ten minutes every login is asked about. */
-  readonly mark?: number | undefined;
+  /**
+   * The last callback that came without an attempt, with a {@link shortHash} of its auth_key. For ten minutes every login is
+   * asked about, and none takes this auth_key: a page elsewhere can load its callback until the visitor begins a login.
+   */
+  readonly mark?: { readonly at: number; readonly key: string } | undefined;
   readonly last?: LastLogin | undefined;
 }
 
@@ -86,7 +89,7 @@ export function readState(stored: unknown, now: number, who: string | undefined)
       at !== undefined && now - at < LOGIN_LIFETIME;
     const { logins = [], account } = given.who === who ? given : {};
     return {
-      ...{ who, account, mark: isLive(mark) ? mark : undefined },
+      ...{ who, account, mark: isLive(mark?.at) ? mark : undefined },
       last: isLive(last?.at) ? last : undefined,
       logins: logins.filter(
         ({ at, waiting }) => isLive(at) && !(waiting && now >= waiting.token.expiresAt),

@@ -97,8 +97,6 @@ type Outcome =
 const MAX_ROUNDS = 3;
 /** How soon the next round of such a redirect begins, in milliseconds. */
 const ROUND = 10_000;
-/** How often a browser is marked at most, in milliseconds: a loop of callbacks must not undo what other requests save. */
-const MARK_RENEWAL = 60_000;
 
 /** One request to the strategy. */
 export class Login {
@@ -265,7 +263,7 @@ export class Login {
       const attempt = this.#attemptOf(state);
       if (attempt === undefined) return this.#withoutAttempt(state, authKey);
       if (memory.isUsed(authKey)) return this.#passOn(alreadyUsed());
-      if (memory.isUsed(early(state.mark, authKey))) return this.#passOn(this.#notStarted(state));
+      if (state.mark?.key === shortHash(authKey)) return this.#passOn(this.#notStarted(state));
       const redeem = () => this.#redeem(state, attempt, authKey);
       const login = this.#useUp(state, attempt, [attempt.id, authKey], redeem);
       end = memory.remember(this.#req, authKey, login);
@@ -321,13 +319,8 @@ export class Login {
     return this.#passOn(failure);
   }
 
-  async #mark(state: LoginState, authKey: string): Promise<void> {
-    const { memory, clock } = this.#setup;
-    const now = clock();
-    const isNew = state.mark === undefined || now - state.mark >= MARK_RENEWAL;
-    const mark = isNew ? now : state.mark;
-    memory.use(early(mark, authKey));
-    if (isNew) await this.#save({ ...state, mark });
+  #mark(state: LoginState, secret: string): Promise<void> {
+    return this.#save({ ...state, mark: { at: this.#setup.clock(), key: shortHash(secret) } });
   }
 
   /** Another process can have replaced the session, and the browser gets that response, too: this one sets no cookie. */
@@ -454,9 +447,6 @@ export class Login {
 
 const hashOf = (identity: string | undefined): string | undefined =>
   identity === undefined ? undefined : shortHash(identity);
-
-/** The name of an auth_key that came to a marked browser without an attempt. */
-const early = (mark: number | undefined, authKey: string): string => `early ${mark} ${authKey}`;
 
 /** Whether the redirect URL has a query: the service appends "?auth_key=…" even then. */
 const hasBrokenUrl = (query: Record<string, unknown>): boolean =>
