@@ -144,10 +144,9 @@ export class Login {
 
   /** Calls passport's `success`, and saves who is logged in once more when passport has begun a new session. */
   #succeed([, user, info, state]: Extract<Outcome, ['success', ...unknown[]]>): void {
-    let isKept = false;
-    afterLogIn(this.#req, async (error) => {
-      isKept = true;
-      report(error ? 'error' : 'success', error);
+    let isReported = false;
+    const hasBegun = afterLogIn(this.#req, async (error) => {
+      if (error || !isReported) report(error ? 'error' : 'success', error);
       if (error) return;
       const session = sessionOf(this.#req);
       const { to } = state.last ?? {};
@@ -157,7 +156,9 @@ export class Login {
       await this.#save({ ...state, who: hashOf(identityOf(this.#req)) }).catch(() => {});
     });
     this.#actions.success(user, info);
-    if (!isKept) report('success');
+    // With `passport.authorize` or the app's callback, passport can keep no login, or only later.
+    isReported = !hasBegun();
+    if (isReported) report('success');
   }
 
   /** A {@link Failure} becomes passport's `fail`, which says only "Unauthorized"; with `failWithError` it is given itself. */

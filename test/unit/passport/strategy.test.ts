@@ -471,7 +471,7 @@ describe('marketgate:login', () => {
     verify: (_input: unknown) => verify(),
   });
   const logInThat = (error?: Error) => ({
-    logIn: (_user: object, done: (error?: Error) => void) => done(error),
+    logIn: (_user: object, done: (error?: Error) => void) => queueMicrotask(() => done(error)),
   });
 
   it.each<[string, OpenLogin, object, object?]>([
