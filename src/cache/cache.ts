@@ -55,10 +55,8 @@ export interface VisitorCallOptions extends CallOptions {
 export interface RequestOptions {
   /** Ends the request: its last caller has left. */
   readonly signal: AbortSignal;
-  /** Who has caused it. */
+  /** Who has caused it; absent for what the cache asks by itself. */
   readonly client: AppId;
-  /** Whether it renews an answer that is served meanwhile. */
-  readonly isRefresh: boolean;
   /** Whether a positive answer is cached here, which a negative one erases. */
   readonly hadPositive: boolean;
   /** Milliseconds of the call that have elapsed. */
@@ -153,7 +151,7 @@ export class Cache<T extends object> {
     const key = spelling.toLowerCase();
     const cached = isFresh ? undefined : this.#current(spelling, key, mayBeStale);
     if (cached !== undefined) {
-      if (this.isStale(cached)) this.#refresh(cached, key, options);
+      if (this.isStale(cached)) this.#refresh(cached, key);
       this.report(this.isStale(cached) ? 'stale' : 'cache', cached);
       return cached;
     }
@@ -249,13 +247,13 @@ export class Cache<T extends object> {
     return this.#ageOf(no) < this.parts.limits.invalidTtl ? no : undefined;
   }
 
-  /** Renews an answer: once for all spellings, and not soon after that has failed. */
-  #refresh(entry: Entry<T>, key: string, { client }: VisitorCallOptions): void {
+  /** Renews an answer: once for all spellings, and not soon after that has failed. Nobody is counted for it. */
+  #refresh(entry: Entry<T>, key: string): void {
     const { clock } = this.parts;
     const { spelling, failedAt } = entry;
     if (failedAt !== undefined && clock() - failedAt < PAUSE) return;
     if (this.#joinable(key, spelling) !== undefined) return;
-    const lookup = this.#begin({ spelling, key, client, isRefresh: true });
+    const lookup = this.#begin({ spelling, key });
     lookup.inFlight.join().catch((error: unknown) => {
       entry.failedAt = clock();
       if (!isMarketgateError(error)) warnOnce('MARKETGATE_REFRESH_FAILED');
@@ -315,17 +313,18 @@ export class Cache<T extends object> {
   /** Finds an answer, and begins again while what it asks about is withdrawn before the answer arrives. */
   async #find(lookup: Lookup<T>): Promise<Answer<T>> {
     const { limits, clock, shared, request, freeze } = this.parts;
-    const { spelling, key, client, isFresh = false, isRefresh = false } = lookup;
+    const { spelling, key, client, isFresh = false } = lookup;
     const subject = this.subjectOf(key);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       lookup.isVoid = false;
       const seal = await shared?.open();
+      // As it is before the row is read: a message that is missed from here on makes the answer one of an earlier connection.
       const connection = shared?.connection ?? 0;
       const begunAt = clock();
       const row = seal && (await shared?.read(seal, subject));
       if (lookup.isVoid) continue;
 
-      // Without a row the process is on its own, unless the shared cache says that there is none.
+      // Where the shared cache cannot be read, what is cached here counts. Where it can be, and has nothing, that does not.
       const isKnown = row === undefined || this.#adopt(key, row, begunAt, connection);
       const known = isFresh || !isKnown ? undefined : this.#young(spelling, key);
       if (known !== undefined) {
@@ -339,7 +338,7 @@ export class Cache<T extends object> {
       const counted = round === 0 ? client : undefined;
       const { signal } = lookup.inFlight;
       const hadPositive = this.#positive.get(key) !== undefined;
-      const options = { signal, client: counted, isRefresh, hadPositive, elapsed };
+      const options = { signal, client: counted, hadPositive, elapsed };
       const value = await request(spelling, options);
 
       if (value === null) {
@@ -432,11 +431,9 @@ interface Cause {
   readonly spelling: string;
   readonly key: string;
   /** Who has caused it. */
-  readonly client: AppId;
+  readonly client?: AppId;
   /** Whether a caller has passed `fresh`. */
   readonly isFresh?: boolean;
-  /** Whether it renews an answer that is served meanwhile. */
-  readonly isRefresh?: boolean;
   /** Milliseconds of the call that had elapsed. */
   readonly elapsed?: number;
 }

@@ -32,7 +32,7 @@ export interface Content {
 export interface Row {
   /** What is stored. `undefined`: nothing, or nothing that this fleet has sealed. */
   readonly content: Content | undefined;
-  /** What no other answer has, however equal. */
+  /** Tells this answer from every other one, also from one of equal content. */
   readonly id: string;
   /** Milliseconds since its request. */
   readonly age: number;

@@ -94,7 +94,7 @@ const OPTIONS = {
 /** What {@link KeyApi} asks the service with: for a lookup of its cache, or for a call without a cache. */
 interface AskOptions
   extends HttpCallOptions,
-    Partial<Pick<RequestOptions, 'hadPositive' | 'isRefresh'>>,
+    Partial<Pick<RequestOptions, 'hadPositive'>>,
     Pick<VisitorCallOptions, 'client'> {}
 
 /** The cache of each endpoint, under the endpoint's `what`. */
@@ -307,9 +307,8 @@ export class KeyApi {
    * @param value of the endpoint's parameter.
    */
   #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
-    const { isRefresh, hadPositive = false } = options;
-    // What renews an answer is caused by whoever comes first.
-    const client = isRefresh ? undefined : idText('KeyApi', 'client', options.client);
+    const { hadPositive = false } = options;
+    const client = idText('KeyApi', 'client', options.client);
     return this.#http.within(nameOf(endpoint), options, async (deadline) => {
       const current = this.#apiKey();
       const apiKey = typeof current === 'string' ? current : await deadline.race(current);
