@@ -65,6 +65,7 @@ app.post('/redeem', ownForms, express.urlencoded(), requirePurchase(keyApi, { co
     res.redirect(303, `/downloads/${purchaseOf(req).item.id}`);
   });
 });
+app.get('/redeem', (_req, res) => res.redirect('/')); // where a refused form was, opened again
 
 // Login. It begins a new session; `keepSessionInfo` takes the redeemed code along.
 const login = passport.authenticate('marketplace', { failWithError: true, keepSessionInfo: true });
