@@ -79,14 +79,6 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
     expect(shop.endings).toEqual({ errors: [denied(code)], handled: 0 });
   });
 
-  it('compares support with the present, and not with when it was cached', async () => {
-    const { app, code, sandbox } = await open({ supported: true });
-    sandbox.dialect.supportedUntilPast = true;
-    await ask(app, code('supported')).expect(200);
-    sandbox.clock.advance(20 * 365 * 86_400_000);
-    await ask(app, code('supported')).expect(403);
-  });
-
   it.each<[string, RequirePurchaseOptions['code'], (app: Express, code: string) => request.Test]>([
     ['the route', (req) => req.params.id, (app, code) => request(app).get(`/guarded/${code}`)],
     ['an async function', async (req) => req.headers.x, (app, x) => ask(app).set({ x })],

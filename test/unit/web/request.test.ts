@@ -13,6 +13,9 @@ it.each<[object, string, boolean]>([
   [PAGE, 'POST', false],
   [{ ...PAGE, 'sec-fetch-mode': 'navigate' }, 'GET', true],
   [{ ...PAGE, 'sec-fetch-mode': 'cors' }, 'GET', false],
+  [{ ...PAGE, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }, 'GET', false],
+  // As a service worker passes a navigation on.
+  [{ ...PAGE, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'empty' }, 'GET', true],
   // Node's own fetch always says "cors".
   [{ ...PAGE, 'sec-fetch-mode': 'cors', 'user-agent': 'node' }, 'GET', true],
   [{ ...PAGE, 'x-requested-with': 'XMLHttpRequest' }, 'GET', false],
