@@ -158,7 +158,7 @@ export const addressOf = (contact: string): string =>
 export function sitePage(site: Site | undefined, title: string, content: Html): string {
   const { name, logo, contact } = site ?? {};
   const { lang, home, contact: contactWord } = pageWords(site);
-  // Beside the name, the logo says nothing more.
+  // Next to the name, the logo needs no text of its own.
   const picture = logo && html`<img src="${logo}" alt="${name ? '' : home}" height="40">`;
   const header =
     (name || logo) && html`<header><a href="${homeOf(site)}">${picture}${name}</a></header>`;

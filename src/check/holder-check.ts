@@ -49,8 +49,7 @@ const NOBODY = 'nobody is logged in who could hold the code; log in first';
 const HELD = 'held by another account; log in with that one, or let the site release the code';
 
 /**
- * The check of the option. The {@link HolderCheck} that it gives makes nobody a holder for a result that is not valid, but
- * refuses visitors without an account.
+ * Checks the option. Where a result is not valid, nobody becomes a holder, but visitors without an account are refused.
  * @param idOption the check of its `id`.
  */
 export const holderOption =

@@ -310,7 +310,7 @@ const FAULTS: Readonly<Record<ReturnType<typeof faultOfCode>, Fault>> = {
   ],
 };
 
-/** A condition cannot be checked. */
+/** The service sent a field that a condition needs, and it cannot be read. */
 const unreadable = (field: string): CheckResult =>
   undecided(
     `the service sent a "${field}" that cannot be read, and a condition needs it; see the diagnostics channel marketgate:drift`,

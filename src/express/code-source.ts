@@ -85,7 +85,7 @@ const headerName: Check<string> = (owner, name, value) => {
   throw wrongOption(owner, name, `must not have an underscore, because ${why}; use "-"`);
 };
 
-/** A name that a parser can give a field: a blank around it, or a line break, is one of a paste. */
+/** The name of a field. Blanks around it and line breaks come from pasting: no parser gives a field such a name. */
 const fieldName: Check<string> = (owner, name, value) => {
   const field = text()(owner, name, value);
   if (field === field.trim() && !/\p{Cc}/u.test(field)) return field;

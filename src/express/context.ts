@@ -57,7 +57,7 @@ class Context implements MarketplaceContext {
   declare verdict?: Verdict;
   declare denial?: Denial;
 
-  /** An app can send the context to the visitor: the error of an outage is for the operator. */
+  /** Apps send the context to visitors, but the error of an outage is for the operator. */
   toJSON(): MarketplaceContext {
     const { denial, ...shown } = this;
     return denial?.expose === true ? { ...shown, denial } : shown;

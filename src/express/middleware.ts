@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import type { VisitorCallOptions } from '../cache/cache.js';
+import type { VisitorCall } from '../check/purchase-check.js';
 import { asError, isMarketgateError, MarketgateError } from '../errors.js';
 import type { AppId } from '../options.js';
 import { handleThrown, refuseWith } from '../web/response.js';
@@ -33,9 +33,9 @@ export function onceNext(
 }
 
 /**
- * Makes a middleware of an async function that calls `next` or responds. Its error goes to `next`, and is not cached. Not
- * one of the package about what the app has answered whole meanwhile, as after a timeout: Express would close the
- * connection, on which the visitor's next request can be.
+ * Makes a middleware of an async function that calls `next` or responds. An error of the function goes to `next`, with headers
+ * that keep the refusal out of caches. An error of the package is dropped where the app has sent a whole response meanwhile, as
+ * after a timeout: Express would close the connection, which can already carry the visitor's next request.
  */
 export function middleware(run: (call: Call) => Promise<void>): Middleware {
   return (req, res, given) => {
@@ -48,8 +48,8 @@ export function middleware(run: (call: Call) => Promise<void>): Middleware {
   };
 }
 
-/** What a call for a visitor takes. */
-export class VisitorCall implements VisitorCallOptions {
+/** The options of a call to a client, made for the visitor of a request. */
+export class RequestCall implements VisitorCall {
   readonly #res: ServerResponse;
   #signal: AbortSignal | undefined;
 

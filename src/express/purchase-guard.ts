@@ -23,7 +23,7 @@ import { refuseWith } from '../web/response.js';
 import { idOfUser } from '../web/user.js';
 import { type CodeSource, codeOption } from './code-source.js';
 import { keepPrivate, type MarketplaceContext, type Middleware, varyOn } from './context.js';
-import { type Call, middleware, VisitorCall } from './middleware.js';
+import { type Call, middleware, RequestCall } from './middleware.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions
@@ -178,7 +178,7 @@ function makeGuard(
   const decide = makeDecide(owner, keyApi, conditions, letsInOutage);
   return {
     decide: async ({ req, res }: Call): Promise<CheckResult> =>
-      decide(await code(req), req, (fresh) => new VisitorCall(res, client(req), fresh)),
+      decide(await code(req), req, (fresh) => new RequestCall(res, client(req), fresh)),
     // A session usually says who holds the code.
     headers: [...(code.headers ?? []), ...(conditions.holder ? ['Cookie'] : [])],
   };

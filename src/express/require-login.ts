@@ -215,7 +215,7 @@ const guard = (loginPath: string | undefined, run: (call: Call) => Promise<void>
     }
   });
 
-/** Whether the visitor has to log in. A guard in the wrong place is no reason. */
+/** Whether logging in helps. It does not where {@link blameGuard} has made the error, whose status is 500. */
 const needsLogin = (error: unknown): boolean =>
   isMarketgateError(error) &&
   error.status === 401 &&
@@ -227,7 +227,7 @@ export function blameGuard<E>(
   loginPath: string,
   req: IncomingMessage,
 ): E | MarketgateError {
-  // The strategy refuses what is no navigation with the same status.
+  // The strategy itself refuses prefetches and frames with the same status.
   if (!needsLogin(error) || isLoginRequest(req)) return error;
   if (pathnameOf(req) !== withoutQuery(loginPath)) return error;
   return new MarketgateError(

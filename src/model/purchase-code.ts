@@ -14,9 +14,9 @@ const MAX_LENGTH = 128;
 const PLAIN = /^[a-z\d][!-~]{2,126}[a-z\d]$/i;
 const VISIBLE_ASCII = /^[!-~]*$/;
 /** Blanks, line breaks, and what Unicode calls ignorable: zero-width characters, soft hyphens, variation selectors, … */
-const NOTHING = /[\s\x85\p{Default_Ignorable_Code_Point}]/gu;
+const INVISIBLE = /[\s\x85\p{Default_Ignorable_Code_Point}]/gu;
 /** Any other character. */
-const SEEN = /[^\s\x85\p{Default_Ignorable_Code_Point}]/u;
+const VISIBLE = /[^\s\x85\p{Default_Ignorable_Code_Point}]/u;
 /** What word processors make of "-". */
 const DASH = /[\u2010-\u2015\u2212]/g;
 /** Quotes, brackets and full stops at the start or the end. */
@@ -44,11 +44,11 @@ export function faultOfCode(pasted: string): 'too long' | 'too short' | 'other c
 function plain(pasted: string): string | undefined {
   if (pasted.length > MAX_PASTED) return undefined;
   if (PLAIN.test(pasted)) return pasted;
-  return pasted.normalize('NFKC').replace(NOTHING, '').replace(DASH, '-').replace(AROUND, '');
+  return pasted.normalize('NFKC').replace(INVISIBLE, '').replace(DASH, '-').replace(AROUND, '');
 }
 
 /** Whether a text has nothing in it that can be seen. */
-export const isBlank = (text: string): boolean => text.length <= MAX_PASTED && !SEEN.test(text);
+export const isBlank = (text: string): boolean => text.length <= MAX_PASTED && !VISIBLE.test(text);
 
 /**
  * Requires that an app passes in a text that is not blank as a code.
