@@ -269,7 +269,8 @@ export const CLIENTS = {
   },
   ioredis: async (url: string) => {
     const client = new Redis(url, { retryStrategy: soon }).on('error', quiet);
-    const subscriber = client.duplicate().on('error', quiet);
+    // ioredis handles no rejection of its own subscribing anew, as where a test closes the client meanwhile. RedisCache does it, too.
+    const subscriber = client.duplicate({ autoResubscribe: false }).on('error', quiet);
     return {
       ...{ client, subscriber },
       close: () => [client, subscriber].map((each) => each.disconnect()),
