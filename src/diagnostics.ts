@@ -1,7 +1,7 @@
 import { channel, subscribe } from 'node:diagnostics_channel';
 import { debuglog } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import type { MarketgateErrorCode } from './errors.js';
+import { isMarketgateError, type MarketgateErrorCode } from './errors.js';
 import { helpFor } from './help.js';
 
 /**
@@ -31,8 +31,10 @@ export interface RequestMessage {
   readonly endpoint: string;
   /** 0 for the first, 1 for the first retry, and so on. */
   readonly attempt: number;
-  /** The code of the error; absent when there was an answer, and when the caller left before. */
+  /** The code of the error; absent when there was an answer, when the caller left before, and where the app's own `fetch` failed. */
   readonly code?: MarketgateErrorCode;
+  /** Why there is no answer. */
+  readonly reason?: string;
   /** The caller left before there was an answer; otherwise absent. */
   readonly aborted?: boolean;
   /** Milliseconds from sending to the parsed answer. */
@@ -55,9 +57,17 @@ export interface LookupMessage {
   readonly outcome: 'positive' | 'negative' | 'failed';
   /** The code of the error, when it failed. */
   readonly code?: MarketgateErrorCode;
+  /** Why it failed. */
+  readonly reason?: string;
 }
 
 export const lookupChannel = channel('marketgate:lookup');
+
+/** What a message says of an error. The words of an error of the app's can contain secrets. */
+export const failedFor = (error: unknown): Pick<LookupMessage, 'code' | 'reason'> =>
+  isMarketgateError(error)
+    ? { code: error.code, reason: error.message }
+    : { reason: "an error of the app's own" };
 
 /** Message of `marketgate:guard`: `requirePurchase` let a request in or refused it. */
 export interface GuardMessage {
@@ -214,11 +224,11 @@ const SOURCE_WORDS: Readonly<Record<LookupMessage['source'], string>> = {
 
 /** What a message of each channel says, in one line. */
 const LINES = {
-  request: ({ method, endpoint, attempt, code, aborted, durationMs }: RequestMessage) =>
-    `${method} ${endpoint}${attempt > 0 ? `, retry ${attempt}` : ''}: ${aborted ? 'aborted' : (code ?? 'answered')} after ${Math.round(durationMs)} ms`,
-  lookup: ({ what, source, outcome, code }: LookupMessage) =>
+  request: ({ method, endpoint, attempt, code, reason, aborted, durationMs }: RequestMessage) =>
+    `${method} ${endpoint}${attempt > 0 ? `, retry ${attempt}` : ''}: ${aborted ? 'aborted' : (code ?? (reason ? 'failed' : 'answered'))} after ${Math.round(durationMs)} ms${because(reason)}`,
+  lookup: ({ what, source, outcome, code, reason }: LookupMessage) =>
     outcome === 'failed'
-      ? `${what}: no answer, ${code ?? 'an error'}`
+      ? `${what}: no answer${code ? `, ${code}` : ''}${because(reason)}`
       : `${what}: ${outcome} answer ${SOURCE_WORDS[source]}`,
   guard: ({ allowed, code, method, route, reason }: GuardMessage) =>
     `${[method, route].filter(Boolean).join(' ') || 'guard'}: ${allowed ? 'let in' : 'refused'}${code ? `, ${code}` : ''}${because(reason)}`,

@@ -1,5 +1,5 @@
 import { checkSignal } from '../deadline.js';
-import { type LookupMessage, lookupChannel, warnOnce } from '../diagnostics.js';
+import { failedFor, type LookupMessage, lookupChannel, warnOnce } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { failureOf } from '../http/failure.js';
 import { latest } from '../latest.js';
@@ -226,9 +226,9 @@ export class Cache<T extends object> {
   report(source: LookupMessage['source'], answer: Answer<T> | undefined, error?: unknown): void {
     if (!lookupChannel.hasSubscribers) return;
     const outcome = answer ? (answer.value === null ? 'negative' : 'positive') : 'failed';
-    const code = isMarketgateError(error) && { code: error.code };
+    const failed = outcome === 'failed' && failedFor(error);
     const { what } = this.parts;
-    lookupChannel.publish({ what, source, outcome, ...code } satisfies LookupMessage);
+    lookupChannel.publish({ what, source, outcome, ...failed } satisfies LookupMessage);
   }
 
   /** A cached answer that can be served at once. Awaits, copies and hashes nothing, because nearly every call ends here. */

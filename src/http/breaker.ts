@@ -41,8 +41,6 @@ export class Breaker {
   #open: { readonly since: number; until: number; readonly isOutage: boolean } | undefined;
   /** The probe that is in flight, or was sent last. */
   #probe: Probe | undefined;
-  /** Settles when it is known whether the breaker opens. */
-  #deciding: Promise<unknown> | undefined;
 
   /**
    * @param clock milliseconds.
@@ -74,8 +72,7 @@ export class Breaker {
   }
 
   /** Lets a call through. @returns when. @throws MarketgateError `service_unavailable` where the breaker is open. */
-  async enter(name: string, deadline: Deadline): Promise<number> {
-    if (this.#deciding !== undefined) await deadline.race(this.#deciding);
+  enter(name: string): number {
     this.check(name);
     const now = this.clock();
     // This call tries.
@@ -106,20 +103,12 @@ export class Breaker {
     if (failure.isLikeOutage) this.#failures++;
     const { retryAfter } = error;
     const isRefused = retryAfter !== undefined || failure.code === 'HTTP_429';
-    const isLimit = isRefused || this.#failures >= FAILURES_TO_OPEN;
-    const probing = this.probe();
-    if (isLimit && !this.#isOld(enteredAt)) {
-      const deciding = probing.then((probed) => {
-        // Another call can have been answered meanwhile.
-        if (isRefused || this.#failures >= FAILURES_TO_OPEN || probed.verdict === 'up') {
-          this.#decide(probed, failure, retryAfter);
-        }
-      });
-      this.#deciding = deciding.finally(() => {
-        this.#deciding = undefined;
-      });
-      await this.#within(deadline, deciding);
-    }
+    const probing = this.probe().then((probed) => {
+      // Another call can have been answered meanwhile.
+      const isLimit = isRefused || this.#failures >= FAILURES_TO_OPEN;
+      if (isLimit && !this.#isOld(enteredAt)) this.#decide(probed, failure, retryAfter);
+      return probed;
+    });
     const probed = await this.#within(deadline, probing);
     failure.judge(probed?.verdict ?? 'unclear');
     const open = this.#open;

@@ -28,7 +28,7 @@ const NO_MEMORY: Meaning = ['own', 'this process has no memory left'];
 const NO_TLS: Meaning = ['down', 'the port does not speak TLS', 'check the URL and its port'];
 const UNVERIFIED: Meaning = ['down', 'the certificate cannot be verified', TRUST];
 const SELF_SIGNED: Meaning = ['down', 'the certificate is self-signed', TRUST];
-const PACKED: Meaning = ['unreadable', 'the answer is compressed, and broken or cut'];
+const PACKED: Meaning = ['unreadable', 'the answer is compressed, and broken or cut', FRONT];
 const BAD_HEAD: Meaning = [
   'unreadable',
   'the head of the answer is broken, as where it has a Content-Length and is chunked at once',
@@ -110,7 +110,7 @@ const CODES: Readonly<Record<string, Meaning>> = {
   UND_ERR_BODY_TIMEOUT: TIMED_OUT,
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: CUT_OFF,
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CUT_OFF,
-  UND_ERR_HEADERS_OVERFLOW: ['unreadable', 'the head of the answer is longer than 64 KiB'],
+  UND_ERR_HEADERS_OVERFLOW: ['unreadable', 'the head of the answer is longer than 64 KiB', FRONT],
   HPE_UNEXPECTED_CONTENT_LENGTH: BAD_HEAD,
   // TLS.
   ERR_SSL_UNSUPPORTED_PROTOCOL: OLD_TLS,

@@ -1,5 +1,5 @@
 import { checkSignal, Deadline } from '../deadline.js';
-import { requestChannel } from '../diagnostics.js';
+import { failedFor, type RequestMessage, requestChannel } from '../diagnostics.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 import { Breaker, type Probed } from './breaker.js';
 import { Failure, failureOf, unavailable } from './failure.js';
@@ -95,7 +95,7 @@ export class HttpClient {
    */
   async send<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
     const breaker = this.#breaker;
-    const enteredAt = await breaker.enter(nameOf(request), deadline);
+    const enteredAt = breaker.enter(nameOf(request));
     const pause = deadline.remaining - this.#probeTime * PROBE_LEAD;
     const hangs = request.isProbe ? undefined : setTimeout(() => void breaker.probe(), pause);
     try {
@@ -176,8 +176,10 @@ export class HttpClient {
   ): void {
     const durationMs = performance.now() - startedAt;
     const isAborted = error !== undefined && (deadline.isAbortedByCaller || this.#isClosed);
-    const ending = isAborted ? { aborted: true } : isMarketgateError(error) && { code: error.code };
-    requestChannel.publish({ method, endpoint, attempt, ...ending, durationMs });
+    const failed = error !== undefined && failedFor(error);
+    const ending = isAborted ? { aborted: true } : failed;
+    const message: RequestMessage = { method, endpoint, attempt, ...ending, durationMs };
+    requestChannel.publish(message);
   }
 
   close(): Promise<void> {

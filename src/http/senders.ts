@@ -63,12 +63,7 @@ function senderByFetch(fetch: FetchLike): Sender {
   return {
     async send(origin, path, outgoing) {
       const init = { ...outgoing, redirect: 'manual', cache: 'no-store' } as const;
-      let response: FetchResponse;
-      try {
-        response = await fetch(`${origin}${path}`, init);
-      } catch (error) {
-        response = responseIn(error);
-      }
+      const response = await fetch(`${origin}${path}`, init);
       if (response?.type === 'error') throw new TypeError('fetch failed');
       if (!Number.isInteger(response?.status) || typeof response.headers?.get !== 'function') {
         throw new TypeError(
@@ -91,15 +86,6 @@ function senderByFetch(fetch: FetchLike): Sender {
     isOfApp: (error) => !isNetworkFailure(error),
     close: async () => {},
   };
-}
-
-type FetchResponse = Awaited<ReturnType<FetchLike>>;
-
-/** The response that some libraries throw at HTTP 404 or 500, in an error, where it is still to be read. */
-function responseIn(error: unknown): FetchResponse {
-  const { response } = Object(error) as { response?: Response };
-  if (typeof response?.headers?.get === 'function' && !response.bodyUsed) return response;
-  throw error;
 }
 
 /** The body of a Response, also that of a mock: a stream, text or bytes. */

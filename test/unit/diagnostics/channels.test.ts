@@ -1,8 +1,8 @@
 import express from 'express';
-import { errorHandler, requirePurchase } from 'marketgate';
+import { errorHandler, KeyApi, requirePurchase } from 'marketgate';
 import request from 'supertest';
 import { expect, it } from 'vitest';
-import { rejection } from '../../support/errors.js';
+import { rejection, throwing } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ACCOUNT, ITEM, keyApiOn, settle, VALIDATION } from '../../support/key-api-service.js';
 import { openShop } from '../../support/shop.js';
@@ -29,16 +29,33 @@ it('marketgate:request reports each request, and each retry, with its code', asy
   await ended;
   const durationMs = expect.any(Number);
   const asked = { method: 'GET', endpoint: ITEM, durationMs };
+  const failed = { code: 'service_unavailable', reason: expect.stringContaining('HTTP 503') };
   expect(messages).toEqual([
     { method: 'POST', endpoint: VALIDATION, attempt: 0, durationMs },
-    { ...asked, code: 'service_unavailable', attempt: 0 },
-    { ...asked, code: 'service_unavailable', attempt: 1 },
+    { ...asked, ...failed, attempt: 0 },
+    { ...asked, ...failed, attempt: 1 },
     // The probe.
-    { ...asked, endpoint: ACCOUNT, code: 'service_unavailable', attempt: 0 },
+    { ...asked, endpoint: ACCOUNT, ...failed, attempt: 0 },
     { ...asked, attempt: 0, aborted: true },
     // Ended by close().
     { ...asked, attempt: 0, aborted: true },
   ]);
+});
+
+it('marketgate:request and marketgate:lookup say why there is no answer, and repeat no words of the app', async () => {
+  const [requests, lookups] = [hear('request'), hear('lookup')];
+  const fetch = throwing(new RangeError('a word of the app'));
+  const options = { baseUrl: 'https://market.example', apiKey: 'key', retries: 0 };
+  await expect(new KeyApi({ ...options, fetch }).getAccount()).rejects.toThrow(RangeError);
+  const reset = throwing(new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } }));
+  await rejection(new KeyApi({ ...options, fetch: reset }).getAccount());
+  const reasons = [
+    { reason: "an error of the app's own" },
+    { code: 'service_unavailable', reason: expect.stringContaining('the connection was cut') },
+  ];
+  expect(requests).toMatchObject(reasons);
+  const lookup = { what: 'account', source: 'service', outcome: 'failed' };
+  expect(lookups).toEqual(reasons.map((reason) => ({ ...lookup, ...reason })));
 });
 
 it('marketgate:guard reports each decision, its reason, and the route without what is in the URL', async () => {

@@ -92,21 +92,6 @@ describe('five calls in a row without an answer', () => {
     await fail();
     expect(asked()).toBe(5);
   });
-
-  it('keep calls waiting while account/details is asked, which then are not sent', async () => {
-    const { service, keyApi, fail, asked } = shop(page(503), page(503));
-    for (let n = 0; n < 4; n++) await fail();
-    service.now += 5 * SECOND;
-    service.hold();
-    const fifth = fail();
-    await settle();
-    await service.release(0);
-    const next = rejection(keyApi.validatePurchase(guess(999)));
-    await service.release();
-    expect((await next).message).toContain('not sent');
-    await fifth;
-    expect(asked()).toBe(5);
-  });
 });
 
 describe('a 429 or a Retry-After', () => {

@@ -1,9 +1,9 @@
 import dns from 'node:dns';
 import { readFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import net from 'node:net';
 import tls from 'node:tls';
-import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
+import { KeyApi, LoginApi } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expectError, rejection, throwing } from '../../support/errors.js';
 import { forwardProxy } from '../../support/forward-proxy.js';
@@ -258,28 +258,5 @@ describe('a certificate', () => {
     const fetch = throwing(new TypeError('fetch failed', { cause: { code } }));
     const call = keyApiOf('https://market.example', { fetch }).getAccount();
     await expectError(call, 'service_unavailable', `the certificate ${says}`);
-  });
-});
-
-describe('a fetch that throws at HTTP 404', () => {
-  const throwingAt404 = (isRead: boolean): ClientOptions['fetch'] => {
-    return async (url, init) => {
-      const response = await fetch(url, init);
-      if (response.ok) return response;
-      if (isRead) await response.text();
-      throw Object.assign(new Error('HTTP 404'), { response });
-    };
-  };
-  const refusal = (res: ServerResponse) =>
-    json(res, { status: 'error', msg: 'Invalid purchase code' }, 404);
-
-  it('has its response read from the error', async () => {
-    const upstream = await startUpstream((request, res) =>
-      request.path.endsWith('validation') ? refusal(res) : answered(request, res, 0),
-    );
-    const keyApi = keyApiOf(upstream.url, { fetch: throwingAt404(false) });
-    expect(await keyApi.validatePurchase(CODE)).toBeNull();
-    const other = keyApiOf(upstream.url, { fetch: throwingAt404(true) });
-    await expect(other.validatePurchase(CODE)).rejects.toThrow('HTTP 404');
   });
 });
