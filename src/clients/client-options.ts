@@ -21,8 +21,8 @@ export interface ClientOptions {
   /**
    * A function that sends the requests in place of the package's own connections: for an undici dispatcher of the app's,
    * msw, nock and edge runtimes. The deadline, `maxResponseBytes` (of decoded bytes) and the refusal of redirects still
-   * apply. It must neither retry by itself nor throw at an HTTP status. Pass `(url, init) => fetch(url, init)` if the global `fetch` is replaced later.
-   * Default: connections through undici, which honour `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, never for loopback; the
+   * apply. It must neither retry by itself nor throw at an HTTP status. Pass `(url, init) => fetch(url, init)` if the global
+   * `fetch` is replaced later. Default: connections through undici, which honour `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, never for loopback; the
    * global `fetch` on Bun.
    */
   fetch?: FetchLike | undefined;
