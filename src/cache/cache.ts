@@ -282,7 +282,13 @@ export class Cache<T extends object> {
   /** @throws where a lookup would not reach the service, unless the shared cache can have the answer. */
   #check(client: AppId): void {
     const { shared, check } = this.parts;
-    if (shared === undefined || shared.isResting) check(client);
+    if (shared !== undefined && !shared.isResting) return;
+    try {
+      check(client);
+    } catch (error) {
+      this.report('service', undefined, error);
+      throw error;
+    }
   }
 
   #begin(cause: Cause): Lookup<T> {
