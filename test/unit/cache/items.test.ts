@@ -162,7 +162,12 @@ describe('an item of a cached list in an outage', () => {
     service.later(24 * HOUR - 1, 'outage');
     const lookups = hear('lookup');
     expect(await keyApi.getItem(1043)).toBe(list[1]);
-    const failed = { source: 'service', outcome: 'failed', code: 'service_unavailable' };
+    const failed = {
+      source: 'service',
+      outcome: 'failed',
+      code: 'service_unavailable',
+      reason: expect.any(String),
+    };
     expect(lookups).toEqual([
       { what: 'items', ...failed },
       { what: 'item', ...failed },
