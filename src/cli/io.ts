@@ -88,7 +88,7 @@ export function readFile<T>(flag: string, path: string, parse: (text: string) =>
 /** What is wrong with a file of variables that begins with a byte order mark, as some editors on Windows write it. */
 export const markProblem = (path: string): string | undefined =>
   readFileSync(path, 'utf8').startsWith('\uFEFF')
-    ? 'begins with a byte order mark, and node --env-file does not read the line after one; save it as UTF-8 without'
+    ? 'begins with a byte order mark, so node --env-file misses its first line; save it as UTF-8 without one'
     : undefined;
 
 /** Breaks the lines of a paragraph at blanks, so that they fit. Those after the first begin with `indent`. */
