@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { validateHeaderName } from 'node:http';
 import type { Request } from 'express';
 import { sentText } from '../check/purchase-check.js';
@@ -20,10 +21,22 @@ export function fromHeader(name: string): CodeSource {
   const header = headerName('fromHeader', 'name', name).toLowerCase();
   const read = (req: Request): unknown => {
     const value = req.headers[header];
+    if (typeof value !== 'string') return value;
+    const text = inUtf8(value);
     // Node.js and proxies join the values of a header that was sent twice.
-    return typeof value === 'string' && value.includes(', ') ? value.split(', ') : value;
+    return text.includes(', ') ? text.split(', ') : text;
   };
   return Object.assign(read, { headers: [name] });
+}
+
+/**
+ * The text of a header. Node.js reads its bytes as Latin-1, but curl, Go and PHP send UTF-8: of a pasted code, that can be a
+ * no-break space or the dash of a word processor.
+ */
+function inUtf8(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  // A header of a mock can be any text.
+  return isUtf8(bytes) && !/[\u0100-\uffff]/.test(value) ? bytes.toString() : value;
 }
 
 /** Reads the code from a field of the body, as parsed by `express.urlencoded()` or `express.json()`. */

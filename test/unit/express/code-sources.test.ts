@@ -26,6 +26,19 @@ it('a header that came twice gives both values', () => {
   expect(find(fromHeader('X-Code'), twice)).toEqual(['a', 'b']);
 });
 
+it.each<[sent: string, bytes: Buffer, found: string]>([
+  [
+    'UTF-8, as curl sends a no-break space and a dash',
+    Buffer.from('a\u2013b\u00a0'),
+    'a\u2013b\u00a0',
+  ],
+  ['Latin-1, as a browser sends them', Buffer.from('\u00abab\u00bb', 'latin1'), '\u00abab\u00bb'],
+])('a header is read in the charset that it was sent in: %s', (_sent, bytes, found) => {
+  // As Node.js reads all headers.
+  const headers = { 'x-code': bytes.toString('latin1') };
+  expect(find(fromHeader('x-code'), { headers })).toBe(found);
+});
+
 const later = (value: unknown) => async () => value;
 const now = (value: unknown) => () => value;
 
