@@ -39,10 +39,6 @@ it.each<[string, unknown, string, string]>([
   ['an object', { code: CODE }, 'invalid', 'purchase_code_invalid'],
   ['a number', 12_345_678, 'invalid', 'purchase_code_invalid'],
   ['three letters', 'abc', 'invalid', 'purchase_code_invalid'],
-  ['129 letters', 'x'.repeat(129), 'invalid', 'purchase_code_invalid'],
-  ['other letters', 'späces-are-bad', 'invalid', 'purchase_code_invalid'],
-  ['three letters between blanks', ' x\ny \u00a0z ', 'invalid', 'purchase_code_invalid'],
-  ['a code after 500 blanks', `${' '.repeat(500)}${CODE}`, 'invalid', 'purchase_code_invalid'],
 ])('a code that is %s is refused, and the service is not asked', async (...row) => {
   const [, sent, verdict, code] = row;
   const keyApi = { validatePurchase: vi.fn() };
@@ -52,9 +48,6 @@ it.each<[string, unknown, string, string]>([
 });
 
 it.each([
-  ['as it was pasted', ` \u200b${CODE.replace('-', '\uff0d')}\u00a0\n`, CODE],
-  ['of four characters', 'AB12', 'AB12'],
-  ['of 128 characters', 'x'.repeat(128), 'x'.repeat(128)],
   ['of any visible ASCII characters', '+"><b>.-', '+"><b>.-'],
   ['in quotes, with the full stop of a sentence', `"${CODE}".`, CODE],
   ['in typographic quotes', `\u201e${CODE}\u201c`, CODE],
@@ -103,22 +96,6 @@ it.each([{}, 2 ** 53, true])(
     }
   },
 );
-
-it('a code that is not of the codePattern of the KeyApi is refused: no request, no failed attempt', async () => {
-  const { keyApi, service } = keyApiOn(
-    {},
-    { codePattern: /^MK-\d{4}$/g, guessLimit: { limit: 1 } },
-  );
-  const options = { client };
-  for (const code of ['MK-12345', 'mk-1234', CODE]) {
-    const decision = await checkPurchase(keyApi, code, { ...options, fresh: true });
-    expect(decision).toEqual(denied('purchase_code_invalid'));
-  }
-  expect(service.asked('all')).toBe(0);
-  for (const code of ['MK-1234', '\uff2d\uff2b-5678']) {
-    expect((await checkPurchase(keyApi, code, options)).verdict).toBe('valid');
-  }
-});
 
 describe('checkPurchase', () => {
   it.each(['api_key_rejected', 'service_unavailable', 'service_refused'] as const)(
