@@ -313,7 +313,7 @@ export class KeyApi {
       const current = this.#apiKey();
       const apiKey = typeof current === 'string' ? current : await deadline.race(current);
       const ask = () => this.#answer(endpoint, value, apiKey, deadline, hadPositive);
-      const question = { client, scope: this.#scopeOf(apiKey), deadline };
+      const question = { client, scope: () => this.#scopeOf(apiKey), deadline };
       return this.#guesses ? this.#guesses.count(question, ask) : ask();
     });
   }

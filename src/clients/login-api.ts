@@ -170,7 +170,7 @@ export class LoginApi {
     const client = idText('LoginApi', 'client', options.client);
     const value = await this.#http.within(nameOf(request), { signal }, (deadline) => {
       const ask = () => this.#http.send(request, deadline);
-      const question = { client, scope: this.#loginUrl, deadline };
+      const question = { client, scope: () => this.#loginUrl, deadline };
       return this.#guesses ? this.#guesses.count(question, ask) : ask();
     });
     return { value, issuedAt, expiresAt: issuedAt + this.#tokenLifetime };

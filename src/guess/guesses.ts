@@ -52,8 +52,8 @@ interface Client {
 interface Question {
   /** Who is counted; `undefined`: nobody. */
   readonly client: string | undefined;
-  /** Names the service and the account. */
-  readonly scope: string;
+  /** Names the service and the account, for a {@link GuessLimit}. */
+  readonly scope: () => string;
   readonly deadline: Deadline;
 }
 
@@ -154,12 +154,12 @@ export class Guesses {
   }
 
   /** @throws MarketgateError `too_many_attempts`, by the limit of all processes; by that of this one if the other cannot count. */
-  async #checkShared(client: Client, key: string, scope: string): Promise<void> {
+  async #checkShared(client: Client, key: string, scope: () => string): Promise<void> {
     const shared = this.#shared;
     if (shared === undefined) return;
     let seconds: unknown;
     try {
-      seconds = await withTimeout(SHARED_TIMEOUT, () => shared.check(key, scope));
+      seconds = await withTimeout(SHARED_TIMEOUT, () => shared.check(key, scope()));
       if (typeof seconds !== 'number') throw new NoAnswer('gave no number of seconds');
     } catch (error) {
       reportFailure(shared, 'guessLimit.check', error);
@@ -170,12 +170,12 @@ export class Guesses {
   }
 
   /** Counts a guess everywhere before the next question has its turn. */
-  async #end(client: Client, isGuess: boolean, key: string, scope: string): Promise<void> {
+  async #end(client: Client, isGuess: boolean, key: string, scope: () => string): Promise<void> {
     const shared = this.#shared;
     if (isGuess) {
       for (const { failed } of [client, this.#all]) failed.add(this.clock());
       if (shared !== undefined) {
-        const adding = withTimeout(SHARED_TIMEOUT, () => shared.add(key, scope));
+        const adding = withTimeout(SHARED_TIMEOUT, () => shared.add(key, scope()));
         await adding.catch((error: unknown) => reportFailure(shared, 'guessLimit.add', error));
       }
     }
