@@ -176,6 +176,8 @@ export const WARNINGS = {
     'the session has a logged-in user, but the request has none, so a guard sends the user to the login; put app.use(passport.session()) above the guard',
   MARKETGATE_GUESSES_NOT_SHARED:
     'the limit that processes share could not count a failed attempt, so each process counts for itself; look at what it counts in: the connection, and with Redis whether this user may run scripts (EVAL)',
+  MARKETGATE_CACHE_NOT_SHARED:
+    'a call to the shared cache has failed, so for a second this process is on its own: it asks the service itself, and hears of refunds later; look at Redis, the connection and how far away it is',
   MARKETGATE_REDIS_REFUSES:
     'Redis answers, and refuses what a store asks of it; look at the permissions of this Redis user, its memory and whether it is a replica',
   MARKETGATE_NO_INVALIDATIONS:

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { withTimeout } from '../deadline.js';
-import { reportDrift } from '../diagnostics.js';
+import { NoAnswer, withTimeout } from '../deadline.js';
+import { reportDrift, warnOnce } from '../diagnostics.js';
+import { isMarketgateError } from '../errors.js';
 import { Seal } from '../seal.js';
 import type { SharedCache } from './shared-cache.js';
 
@@ -200,7 +201,8 @@ export class SharedTier {
     const { connection } = this;
     try {
       return await withTimeout(MAX_CALL, () => make(this.cache));
-    } catch {
+    } catch (error) {
+      if (!this.#isClosed) warnOnce('MARKETGATE_CACHE_NOT_SHARED', reasonOf(error));
       // A call that was made before the connection came back says nothing about it.
       if (connection === this.connection) this.#restsUntil = performance.now() + REST;
       return undefined;
@@ -261,6 +263,12 @@ interface Sealed {
 
 /** The end of a sealed text is a checksum that depends on a random number. */
 const idOf = (sealed: string): string => sealed.slice(-22);
+
+/** Why a call has failed. A message of another library can contain a key or a value. */
+function reasonOf(error: unknown): string {
+  if (error instanceof NoAnswer) return `: it ${error.message}`;
+  return isMarketgateError(error) ? `: ${error.message.split(';')[0]}` : '';
+}
 
 type SharedRow = Awaited<ReturnType<SharedCache['read']>>;
 

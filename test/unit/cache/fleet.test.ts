@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { begun, cachedPurchase, settle } from '../../support/key-api-service.js';
+import { collectWarnings } from '../../support/warnings.js';
 import { CODE, KEY, purchase } from '../../support/wire.js';
 import {
   aloneWithAnswer,
@@ -256,6 +257,22 @@ describe.each<Fault>(['cut', 'frozen', 'full', 'without publish'])(
         await pass(2 * MINUTE);
         await during(one.validatePurchase(CODE, { fresh: true }));
       }
+    });
+
+    it('is a warning with the reason, once', async () => {
+      const { join, during, pass } = fleet();
+      const warnings = collectWarnings();
+      const one = join();
+      await during(one.validatePurchase(OTHER));
+      one.link.break(fault);
+      for (let n = 0; n < 2; n++) {
+        await during(one.invalidate(CODE).catch(() => {}));
+        await pass(2 * SECOND);
+      }
+      expect(warnings.map(({ code }) => code)).toEqual(['MARKETGATE_CACHE_NOT_SHARED']);
+      const { message } = warnings[0] ?? {};
+      if (fault === 'frozen') expect(message).toContain(': it did not answer within 100 ms (');
+      expect(message).not.toContain('is refused');
     });
 
     it('costs a visitor 100 ms at most, and is left alone for a second', async () => {
