@@ -2,7 +2,7 @@ import { checkSignal } from '../deadline.js';
 import { failedFor, type LookupMessage, lookupChannel, warnOnce } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { failureOf } from '../http/failure.js';
-import { latest } from '../latest.js';
+import { lru } from '../lru.js';
 import { type AppId, flag } from '../options.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
@@ -117,7 +117,7 @@ export class Cache<T extends object> {
   readonly #positive;
   readonly #negative;
   /** When this process heard the last no about a key, or was told to forget it: older rows are not believed. */
-  readonly #refusedAt = latest<string, number>(MAX_REFUSED);
+  readonly #refusedAt = lru<string, number>(MAX_REFUSED);
   #allRefusedAt = Number.NEGATIVE_INFINITY;
   /** What is in flight, by key, the newest last. */
   readonly #lookups = new Map<string, Set<Lookup<T>>>();
@@ -128,8 +128,8 @@ export class Cache<T extends object> {
     // `staleIfError` limits how long a stale answer is served at all.
     this.#staleFor = Math.min(staleWhileRevalidate, staleIfError);
     this.#life = Math.max(ttl + this.#staleFor, staleIfError);
-    this.#positive = latest<string, Entry<T>>(max);
-    this.#negative = latest<string, Answer<T> & { readonly spelling: string }>(maxInvalid);
+    this.#positive = lru<string, Entry<T>>(max);
+    this.#negative = lru<string, Answer<T> & { readonly spelling: string }>(maxInvalid);
     shared?.onWithdrawn((subject) => {
       if (subject === ALL) this.invalidateAll();
       else if (subject.startsWith(`${what} `)) this.#forget(subject.slice(what.length + 1));

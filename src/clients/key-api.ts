@@ -16,7 +16,7 @@ import { Failure, unavailable } from '../http/failure.js';
 import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
 import { clientSettings, serviceUrl } from '../http/settings.js';
 import { encode, nameOf } from '../http/transport.js';
-import { latest } from '../latest.js';
+import { lru } from '../lru.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, isEqualJson, type OnDrift } from '../model/fields.js';
 import { type Item, type ItemList, itemId } from '../model/item.js';
@@ -132,7 +132,7 @@ export class KeyApi {
   /** Milliseconds, for durations. */
   readonly #timer: () => number;
   /** The item of the purchase that was cached last, by id. */
-  readonly #sold = latest<number, Item>(MAX_SHARED_ITEMS);
+  readonly #sold = lru<number, Item>(MAX_SHARED_ITEMS);
   /** The items of the list that was last looked into, by id. */
   #index: { readonly list: ItemList; readonly byId: ReadonlyMap<number, Item> } | undefined;
   /** Until when `getItem` does without the list. */

@@ -2,7 +2,7 @@ import { type Deadline, NoAnswer, withTimeout } from '../deadline.js';
 import { reportDrift, warnOnce } from '../diagnostics.js';
 import { isMarketgateError } from '../errors.js';
 import { failureOf } from '../http/failure.js';
-import { latest } from '../latest.js';
+import { lru } from '../lru.js';
 import { clientKey } from './client-key.js';
 import {
   type GuessLimit,
@@ -65,7 +65,7 @@ interface Question {
  * A {@link GuessLimit} counts for all processes. This process counts next to it, for the time in which that cannot count.
  */
 export class Guesses {
-  readonly #clients = latest<string, Client>(MAX_CLIENTS);
+  readonly #clients = lru<string, Client>(MAX_CLIENTS);
   /** Of all clients together. */
   readonly #all: Client;
   /** Go on when a question has ended. */

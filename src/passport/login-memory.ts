@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { schedule } from '../deadline.js';
-import { latest } from '../latest.js';
+import { lru } from '../lru.js';
 import type { OpenLogin } from './login-state.js';
 
 /** How a login ends, whose auth_key was exchanged. */
@@ -33,10 +33,10 @@ const REMEMBERED = 10_000;
  *   them.
  */
 export class LoginMemory {
-  readonly #used = latest<string, true>(10_000);
+  readonly #used = lru<string, true>(10_000);
   readonly #ends = new Map<string, Promise<LoginEnd>>();
   /** Hosts on which logins have begun. */
-  readonly hosts = latest<string, true>(100);
+  readonly hosts = lru<string, true>(100);
 
   isUsed(secret: string): boolean {
     return this.#used.has(nameOf(secret));

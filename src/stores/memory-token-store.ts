@@ -1,5 +1,5 @@
 import type { LRUCache } from 'lru-cache';
-import { latest } from '../latest.js';
+import { lru } from '../lru.js';
 import type { AccessToken } from '../model/access-token.js';
 import { functionOf, readOptions, size, type Table } from '../options.js';
 import type { TokenStore } from './token-store.js';
@@ -33,7 +33,7 @@ export class MemoryTokenStore implements TokenStore {
   constructor(options: MemoryTokenStoreOptions = {}) {
     const { max, clock = Date.now } = readOptions(OWNER, OPTIONS, options);
     this.#clock = clock;
-    this.#tokens = latest(max);
+    this.#tokens = lru(max);
   }
 
   async get(userId: string): Promise<AccessToken | undefined> {
