@@ -38,7 +38,7 @@ interface Probe {
 export class Breaker {
   #failures = 0;
   /** Since when and until when no call is let through, and why. */
-  #open: { readonly since: number; until: number; readonly isOutage: boolean } | undefined;
+  #open: { readonly since: number; until: number; readonly why: Failure } | undefined;
   /** The probe that is in flight, or was sent last. */
   #probe: Probe | undefined;
 
@@ -59,14 +59,12 @@ export class Breaker {
   check(name: string): void {
     const open = this.#open;
     if (open === undefined || this.clock() >= open.until) return;
-    const { isOutage } = open;
+    const { why } = open;
     const seconds = this.#secondsLeft(open);
-    const why = isOutage
-      ? 'because the service is down'
-      : 'because the service asked to be left alone';
+    const words = why.isLikeOutage ? 'the service is down' : 'the service asked to be left alone';
     throw unavailable(
-      `${name}: not sent, ${why}; it will be tried again in about ${seconds} s`,
-      new Failure(isOutage ? 'FAILING' : 'LEFT_ALONE').judge(isOutage ? 'down' : 'busy'),
+      `${name}: not sent, because ${words}; it will be tried again in about ${seconds} s`,
+      why,
       seconds,
     );
   }
@@ -147,7 +145,9 @@ export class Breaker {
     const told = probed.retryAfter ?? seconds ?? 0;
     const rest = Math.min(Math.max(REST, told * 1000), MAX_REST);
     const isOutage = failure.isLikeOutage && verdict === 'down';
-    this.#open = { since, until: Math.max(this.#open?.until ?? 0, since + rest), isOutage };
+    // One for all calls that are refused, which are many.
+    const why = new Failure(isOutage ? 'FAILING' : 'LEFT_ALONE').judge(isOutage ? 'down' : 'busy');
+    this.#open = { since, until: Math.max(this.#open?.until ?? 0, since + rest), why };
   }
 
   /** Waits also where the deadline has just ended: the probe is sent early enough to be answered by then. */
