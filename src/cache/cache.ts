@@ -12,8 +12,8 @@ import { ALL, type Row, type SharedTier } from './shared-tier.js';
  * A lookup reads from top to bottom in `#find`: the own answer, the shared row, the service, keep, share.
  *
  * - **A refund.** The process that hears the no withdraws the code: it ends the code's lease in the shared cache, puts the no in
- *   place of the row, and publishes that. Whoever gets the message forgets its answer and asks again for what it has in
- *   flight; whoever looks at the row first finds the no there.
+ *   place of the row, and publishes that. Whoever gets the message forgets its answer, and asks again where a yes
+ *   arrives that was requested before; whoever looks at the row first finds the no there.
  * - **An old yes cannot come back** while the shared cache answers, because an answer is stored only under the lease that was
  *   read before the service was asked. If that lease has ended, the lookup begins again, and finds the no. A process also
  *   remembers its own noes, and believes no row from before them, in case the no itself could not be stored.
