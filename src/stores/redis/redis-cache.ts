@@ -75,11 +75,13 @@ export class RedisCache implements SharedCache {
 
   async read(key: string): Promise<SharedValue> {
     const [row, left, lease] = (await this.#run('read', READ, key)) as unknown[];
-    const [, life, value] = /^(\d+):(.*)$/s.exec(String(row)) ?? [];
+    const text = String(row);
+    const colon = text.indexOf(':');
+    const life = Number(text.slice(0, colon));
     const none = { age: 0, lease: String(lease) };
     // A row without an expiry, or with another text, is none of ours.
-    if (value === undefined || Number(left) < 0) return none;
-    return { ...none, value, age: Math.max(0, Number(life) - Number(left)) };
+    if (colon < 1 || Number.isNaN(life) || Number(left) < 0) return none;
+    return { ...none, value: text.slice(colon + 1), age: Math.max(0, life - Number(left)) };
   }
 
   async write(
