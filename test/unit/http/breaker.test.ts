@@ -1,4 +1,4 @@
-import type { KeyApi } from 'marketgate';
+import { type KeyApi, MarketgateError } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { ACCOUNT, KeyApiService, settle } from '../../support/key-api-service.js';
@@ -69,6 +69,24 @@ describe('five calls in a row without an answer', () => {
     const { fail, isOpenFor } = shop(page(503), account);
     for (let n = 0; n < 12; n++) expect((await fail()).cause).toMatchObject({ kind: 'busy' });
     expect(await isOpenFor()).toBe(false);
+  });
+
+  it('are counted on where a visitor leaves in between: that is no answer', async () => {
+    const { service, state, keyApi, fail, asked } = shop(page(503), page(503));
+    for (let n = 0; n < 4; n++) await fail();
+    state.validation = SILENT;
+    const visitor = new AbortController();
+    const leaving = rejection(keyApi.validatePurchase(guess(500), { signal: visitor.signal }));
+    await settle();
+    // As a guard ends the call of a visitor who has left.
+    visitor.abort(new MarketgateError('service_unavailable', 'the visitor left'));
+    await leaving;
+    state.validation = page(503);
+    await fail();
+    const before = asked();
+    await fail();
+    expect(asked()).toBe(before);
+    expect(service.asked(ACCOUNT)).toBe(1);
   });
 
   it('open it also where a client is asked by many at once: one probe serves all', async () => {
