@@ -39,6 +39,7 @@ export async function cli(
   const hasStarted = new Promise<void>((resolve) => {
     started = resolve;
   });
+  let failed: unknown;
   const code = await run(args, {
     io: {
       columns,
@@ -54,8 +55,15 @@ export async function cli(
     environment,
     self: 'npx marketgate',
     cwd,
-    untilStopped: () => hasStarted.then(() => whileRunning(out)),
+    untilStopped: () =>
+      hasStarted
+        .then(() => whileRunning(out))
+        .catch((error) => {
+          failed = error;
+        }),
   });
+  // Not thrown into the command, which would print it as a mistake in its arguments.
+  if (failed !== undefined) throw failed;
   return { code, out, err };
 }
 
