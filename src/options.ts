@@ -223,6 +223,9 @@ export const shaped =
 /** An id of the app's own: of an account, a user or a client. */
 export type AppId = string | number | bigint | false | null | undefined;
 
+/** Who is counted by the guess limit where the client is not known. */
+export const UNKNOWN_CLIENT = 'unknown';
+
 /**
  * An id of the app's own as text; `undefined` where it gives nobody (nothing, `false`, blank text). A number that is not
  * exact is refused, because two people would become one.

@@ -3,7 +3,6 @@ import type { KeyApi } from '../clients/key-api.js';
 import { checkSignal } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { isMarketgateError } from '../errors.js';
-import { UNKNOWN_CLIENT } from '../guess/client-key.js';
 import { failureOf } from '../http/failure.js';
 import { parseTimestamp } from '../model/fields.js';
 import type { Purchase } from '../model/purchase.js';
@@ -18,6 +17,7 @@ import {
   readOptions,
   shaped,
   type Table,
+  UNKNOWN_CLIENT,
   type Values,
   wrongOption,
 } from '../options.js';

@@ -2,9 +2,6 @@ import { hash } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Who is counted where the client is not known. */
-export const UNKNOWN_CLIENT = 'unknown';
-
 /** The most characters of a client key; longer ones are hashed. */
 const MAX_LENGTH = 128;
 

@@ -2,7 +2,7 @@ import { NoAnswer } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { readPurchaseCode, requireText } from '../model/purchase-code.js';
 import { shaped } from '../options.js';
-import { callStore } from './store-guard.js';
+import { callStore } from '../store-guard.js';
 
 /**
  * Stores which accounts hold which purchase codes, without expiry: a value for `holder.store` of the guards.

@@ -7,8 +7,8 @@
 
 import { NoAnswer } from '../deadline.js';
 import { readOptions, shaped, type Table } from '../options.js';
+import { reportFailure } from '../store-guard.js';
 import { ROW_OPTIONS, RowTokenStore, type RowTokenStoreOptions } from './row-token-store.js';
-import { reportFailure } from './store-guard.js';
 
 /**
  * What is used of a `Keyv`, of version 5 or 6, except 5.4, which says "nothing there" when it cannot read. Declared here

@@ -1,6 +1,6 @@
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { shaped } from '../options.js';
-import { callStore } from './store-guard.js';
+import { callStore } from '../store-guard.js';
 
 /**
  * Stores the access_tokens of logged-in users by `user_id`. Recognised by its shape: any object with these

@@ -1,7 +1,6 @@
 import type { Request } from 'express';
 import { warnOnce } from '../diagnostics.js';
-import { UNKNOWN_CLIENT } from '../guess/client-key.js';
-import { type AppId, functionOf, idText } from '../options.js';
+import { type AppId, functionOf, idText, UNKNOWN_CLIENT } from '../options.js';
 
 /**
  * Who is counted by the `guessLimit` of the client of the service. Default: `req.ip`, which needs Express's `trust proxy`

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { callStore } from '../stores/store-guard.js';
+import { callStore } from '../store-guard.js';
 import { repeatedCookie } from './cookies.js';
 import { isSecure } from './request.js';
 

@@ -1,6 +1,6 @@
 import { type WarningCode, warnOnce } from '../../diagnostics.js';
 import { text } from '../../options.js';
-import { storeFailure } from '../store-guard.js';
+import { storeFailure } from '../../store-guard.js';
 import { type Redis, type RedisClient, redisOf } from './clients.js';
 import { refusalOf } from './refusals.js';
 

@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest';
 const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
 
 /** The floors of src, from the uppermost to the ground: each may use those below it in this list, and none above. */
-const ORDER = `cli testing passport express sandbox check clients web stores cache guess http model
-  lru.ts redact.ts site.ts html.ts seal.ts diagnostics.ts deadline.ts options.ts errors.ts help.ts
-  version.ts`.split(/\s+/);
+const ORDER = `cli testing passport express sandbox check clients stores cache guess http web model
+  lru.ts redact.ts site.ts html.ts seal.ts store-guard.ts diagnostics.ts deadline.ts options.ts
+  errors.ts help.ts version.ts`.split(/\s+/);
 
 const FILES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))

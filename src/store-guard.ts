@@ -1,5 +1,5 @@
-import { NoAnswer, withTimeout } from '../deadline.js';
-import { isMarketgateError, MarketgateError } from '../errors.js';
+import { NoAnswer, withTimeout } from './deadline.js';
+import { isMarketgateError, MarketgateError } from './errors.js';
 
 /** The deadline of one call to a store of the app, in milliseconds. */
 const DEADLINE = 2000;
