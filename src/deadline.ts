@@ -1,23 +1,24 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * The time limit of one call, with everything that it waits for: an `AbortController` with a timer. It ends by time, by its
- * caller or by {@link abort}, whichever comes first; the reason is what the call rejects with.
+ * A limit of time, for a call or a part of one. It ends by time, by its caller or by {@link abort}, whichever comes first; the
+ * reason is what the call rejects with.
  */
 export class Deadline {
   /** Whether the caller ended it, which says nothing about the service. */
   isAbortedByCaller = false;
   /** Whether a request has been handed to what sends it. Time that ran out before that says nothing about the service. */
   isSent = false;
-  readonly #controller = new AbortController();
   readonly #endsAt: number;
   readonly #timer: NodeJS.Timeout | undefined;
-  /** Rejects {@link #ended}. */
-  #end: (reason: unknown) => void = () => {};
-  readonly #ended = new Promise<never>((_resolve, reject) => {
-    this.#end = reject;
-  });
   readonly #stopListening: (() => void) | undefined;
+  #end: { readonly reason: unknown } | undefined;
+  /** Rejects {@link #ended}. */
+  #reject: (reason: unknown) => void = () => {};
+  readonly #ended = new Promise<never>((_resolve, reject) => {
+    this.#reject = reject;
+  });
+  #controller: AbortController | undefined;
 
   /**
    * @param milliseconds - can be infinite.
@@ -32,33 +33,40 @@ export class Deadline {
       this.#timer = setTimeout(setImmediate, milliseconds, () => this.abort(exceeded()));
     }
     this.#ended.catch(() => {});
-    if (caller === undefined) return;
-    const isPart = caller instanceof Deadline;
-    const signal = isPart ? caller.signal : caller;
-    this.#stopListening = onAbort(signal, () => {
-      this.isAbortedByCaller = !this.aborted && (!isPart || caller.isAbortedByCaller);
-      this.abort(signal.reason);
-    });
+    if (caller instanceof Deadline) {
+      caller.#ended.catch((reason) => this.#leave(reason, caller.isAbortedByCaller));
+    } else if (caller !== undefined) {
+      this.#stopListening = onAbort(caller, () => this.#leave(caller.reason, true));
+    }
   }
 
-  /** For what takes an `AbortSignal`. */
+  /** For what takes an `AbortSignal`. Made when it is first read, because only what sends a request needs one. */
   get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#end !== undefined) this.#controller.abort(this.#end.reason);
     return this.#controller.signal;
   }
 
   get aborted(): boolean {
-    return this.signal.aborted;
+    return this.#end !== undefined;
   }
 
   abort(reason: unknown): void {
     if (this.aborted) return;
     this.dispose();
-    this.#end(reason);
-    this.#controller.abort(reason);
+    this.#end = { reason };
+    this.#reject(reason);
+    this.#controller?.abort(reason);
+  }
+
+  #leave(reason: unknown, isByCaller: boolean): void {
+    if (this.aborted) return;
+    this.isAbortedByCaller = isByCaller;
+    this.abort(reason);
   }
 
   throwIfAborted(): void {
-    this.signal.throwIfAborted();
+    if (this.#end !== undefined) throw this.#end.reason;
   }
 
   get remaining(): number {
@@ -66,7 +74,7 @@ export class Deadline {
   }
 
   /** Waits for `promise` until the deadline ends. The promise itself goes on. */
-  race<T>(promise: Promise<T>): Promise<T> {
+  race<T>(promise: T | Promise<T>): Promise<T> {
     return Promise.race([promise, this.#ended]);
   }
 
@@ -95,22 +103,15 @@ export class NoAnswer extends Error {}
  * Runs `work`, and waits for it within the limit. Rejects with {@link NoAnswer}, or with what `work` rejects with.
  * @param milliseconds can be infinite.
  */
-export function withTimeout<T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const result = Promise.resolve(work());
-    result.then(resolve, reject);
-    if (milliseconds === Number.POSITIVE_INFINITY) return;
-    const exceeded = () => reject(new NoAnswer(`did not answer within ${milliseconds} ms`));
-    // As in a {@link Deadline}: an answer that has arrived in time is read first.
-    const timer = setTimeout(setImmediate, milliseconds, exceeded);
-    const end = () => clearTimeout(timer);
-    result.then(end, end);
-  });
+export async function withTimeout<T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> {
+  const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
+  const deadline = new Deadline(milliseconds, exceeded);
+  try {
+    return await deadline.race(work());
+  } finally {
+    deadline.dispose();
+  }
 }
-
-/** Waits, and keeps the process alive: a caller is waiting too. */
-export const wait = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Runs `task` later. Does not keep the process alive. */
 export const schedule = (milliseconds: number, task: () => void): void =>

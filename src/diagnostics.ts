@@ -244,8 +244,11 @@ const because = (reason: string | undefined): string => (reason ? `: ${reason}` 
 
 // A process can load several copies of the package, which publish on the same channels: one of them prints.
 const PRINTED = Symbol.for('marketgate.printed');
-const log = debuglog('marketgate');
-if (log.enabled && !(PRINTED in globalThis)) {
+
+/** Prints the messages of all channels in plain lines, where `NODE_DEBUG` names the package. */
+export function printUnderNodeDebug(): void {
+  const log = debuglog('marketgate');
+  if (!log.enabled || PRINTED in globalThis) return;
   Object.assign(globalThis, { [PRINTED]: true });
   for (const [name, lineOf] of Object.entries(LINES)) {
     subscribe(`marketgate:${name}`, (message) => log('%s', lineOf(message as never)));

@@ -408,7 +408,7 @@ export class KeyApi {
         request: (value, options) => this.#ask(endpoint, value, options),
         freeze,
         check: (client) => {
-          this.#http.check(nameOf(endpoint));
+          this.#http.throwIfOpen(nameOf(endpoint));
           this.#guesses?.check(idText('KeyApi', 'client', client));
         },
         shared: this.#sharedTier,

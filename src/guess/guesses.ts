@@ -191,7 +191,7 @@ const OF_NOBODY = ['api_key_rejected', 'app_credentials_rejected', 'too_many_att
 /** Whether an error says that the service has answered what was sent, and not with yes. */
 function isAnswer(error: unknown): boolean {
   if (!isMarketgateError(error) || OF_NOBODY.includes(error.code)) return false;
-  return error.code !== 'service_unavailable' || failureOf(error)?.isUp === true;
+  return error.code !== 'service_unavailable' || failureOf(error)?.health === 'up';
 }
 
 /** Reports that a limit could not count. A message of another library can contain the client. */

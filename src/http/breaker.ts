@@ -1,6 +1,6 @@
 import type { Deadline } from '../deadline.js';
 import { isMarketgateError, withRetryAfter } from '../errors.js';
-import { Failure, failureOf, unavailable, type Verdict } from './failure.js';
+import { Failure, failureOf, type Health, unavailable } from './failure.js';
 
 /** Calls without an answer in a row, after which the breaker can open. */
 const FAILURES_TO_OPEN = 5;
@@ -11,9 +11,9 @@ const MAX_REST = 60_000;
 /** Milliseconds that the answer to the probe is remembered. */
 const REMEMBERED = 5000;
 
-/** What the probe has shown; `retryAfter` in seconds, where the service asks to be left alone. */
-export interface Probed {
-  readonly verdict: Verdict;
+/** What a probe has shown; `retryAfter` in seconds, where the service asks to be left alone. */
+interface Probed {
+  readonly health: Health;
   readonly retryAfter?: number | undefined;
 }
 
@@ -21,18 +21,18 @@ export interface Probed {
 interface Probe {
   readonly probed: Promise<Probed>;
   at: number;
-  verdict?: Verdict;
+  health?: Health;
 }
 
 /**
- * Leaves the service alone while it is of no use to ask it. Calls then fail at once.
+ * Leaves the service alone while it is of no use to ask it. Calls then fail at once: this file says why one was not sent.
  *
  * It opens after five calls in a row without an answer, or at once by a 429 or a `Retry-After`. What one visitor sends can
  * cause both, so each time it opens only if the probe fails or is refused too: a request that is the same for all visitors. It
  * stays open for two seconds, or for as long as the probe's answer or the first one says. After that one call tries, which
  * moves the time on, so that the others go on failing at once until it is answered.
  *
- * The probe also tells an outage from a failure that only concerns one request ({@link Failure.kind}). It is sent once for
+ * The probe also tells an outage from a failure that only concerns one request ({@link Failure.health}). It is sent once for
  * all who ask at a time.
  */
 export class Breaker {
@@ -44,11 +44,11 @@ export class Breaker {
 
   /**
    * @param clock milliseconds.
-   * @param send sends the probe. Never rejects.
+   * @param send sends the probe.
    */
   constructor(
     private readonly clock: () => number,
-    private readonly send: () => Promise<Probed>,
+    private readonly send: () => Promise<unknown>,
   ) {}
 
   get isOpen(): boolean {
@@ -56,12 +56,12 @@ export class Breaker {
   }
 
   /** @throws MarketgateError `service_unavailable` where no call is let through. */
-  check(name: string): void {
+  throwIfOpen(name: string): void {
     const open = this.#open;
     if (open === undefined || this.clock() >= open.until) return;
     const { why } = open;
     const seconds = this.#secondsLeft(open);
-    const words = why.isLikeOutage ? 'the service is down' : 'the service asked to be left alone';
+    const words = why.isOutage ? 'the service is down' : 'the service asked to be left alone';
     throw unavailable(
       `${name}: not sent, because ${words}; it will be tried again in about ${seconds} s`,
       why,
@@ -71,7 +71,7 @@ export class Breaker {
 
   /** Lets a call through. @returns when. @throws MarketgateError `service_unavailable` where the breaker is open. */
   enter(name: string): number {
-    this.check(name);
+    this.throwIfOpen(name);
     const now = this.clock();
     // This call tries.
     if (this.#open !== undefined) this.#open.until = now + REST;
@@ -83,8 +83,8 @@ export class Breaker {
     if (this.#isOld(enteredAt)) return;
     this.#failures = 0;
     this.#open = undefined;
-    const { verdict = 'up' } = this.#probe ?? {};
-    if (verdict !== 'up') this.#probe = undefined;
+    const { health = 'up' } = this.#probe ?? {};
+    if (health !== 'up') this.#probe = undefined;
   }
 
   /**
@@ -98,7 +98,7 @@ export class Breaker {
       this.answered(enteredAt);
       return;
     }
-    if (failure.isLikeOutage) this.#failures++;
+    if (failure.kind === 'outage') this.#failures++;
     const { retryAfter } = error;
     const isRefused = retryAfter !== undefined || failure.code === 'HTTP_429';
     const probing = this.probe().then((probed) => {
@@ -108,7 +108,7 @@ export class Breaker {
       return probed;
     });
     const probed = await this.#within(deadline, probing);
-    failure.judge(probed?.verdict ?? 'unclear');
+    failure.health = probed?.health ?? 'unclear';
     const open = this.#open;
     if (open !== undefined) withRetryAfter(error, retryAfter ?? this.#secondsLeft(open));
   }
@@ -117,36 +117,33 @@ export class Breaker {
   probe(): Promise<Probed> {
     const last = this.#probe;
     if (last !== undefined && this.clock() - last.at < REMEMBERED) return last.probed;
-    return this.#remember(this.send());
+    return this.note(this.send());
   }
 
-  /** The same request as the probe has ended so, for another caller. */
-  note(probed: Probed): void {
-    void this.#remember(Promise.resolve(probed));
-  }
-
-  #remember(probed: Promise<Probed>): Promise<Probed> {
+  /** Remembers how a request that is the probe, or the same one for a caller, ends. */
+  note(sent: Promise<unknown>): Promise<Probed> {
+    const probed = sent.then((): Probed => ({ health: 'up' }), shownBy);
     const probe: Probe = { probed, at: Number.POSITIVE_INFINITY };
     this.#probe = probe;
-    void probed.then(({ verdict }) => {
+    void probed.then(({ health }) => {
       probe.at = this.clock();
-      probe.verdict = verdict;
+      probe.health = health;
     });
     return probed;
   }
 
-  #decide({ verdict, ...probed }: Probed, failure: Failure, seconds: number | undefined): void {
-    if (verdict === 'up') {
+  #decide({ health, ...probed }: Probed, failure: Failure, seconds: number | undefined): void {
+    if (health === 'up') {
       this.#failures = 0;
       this.#open = undefined;
     }
-    if (verdict !== 'down' && verdict !== 'busy') return;
+    if (health !== 'down' && health !== 'busy') return;
     const since = this.clock();
     const told = probed.retryAfter ?? seconds ?? 0;
     const rest = Math.min(Math.max(REST, told * 1000), MAX_REST);
-    const isOutage = failure.isLikeOutage && verdict === 'down';
+    const isOutage = failure.kind === 'outage' && health === 'down';
     // One for all calls that are refused, which are many.
-    const why = new Failure(isOutage ? 'FAILING' : 'LEFT_ALONE').judge(isOutage ? 'down' : 'busy');
+    const why = isOutage ? new Failure('FAILING', 'down') : new Failure('LEFT_ALONE', 'busy');
     this.#open = { since, until: Math.max(this.#open?.until ?? 0, since + rest), why };
   }
 
@@ -162,4 +159,14 @@ export class Breaker {
   #secondsLeft({ until }: { readonly until: number }): number {
     return Math.max(1, Math.ceil((until - this.clock()) / 1000));
   }
+}
+
+/** What an error of the probe shows. A refusal of the api_key is an answer. */
+function shownBy(error: unknown): Probed {
+  if (!isMarketgateError(error)) return { health: 'unclear' };
+  const { code, retryAfter } = error;
+  if (code === 'api_key_rejected' || code === 'service_refused') return { health: 'up' };
+  const kind = failureOf(error)?.kind;
+  if (kind === 'outage') return { health: 'down', retryAfter };
+  return kind === 'busy' ? { health: 'busy', retryAfter } : { health: 'unclear' };
 }

@@ -1,7 +1,12 @@
 import { checkSignal, Deadline } from '../deadline.js';
-import { failedFor, type RequestMessage, requestChannel } from '../diagnostics.js';
-import { isMarketgateError, type MarketgateError } from '../errors.js';
-import { Breaker, type Probed } from './breaker.js';
+import {
+  failedFor,
+  printUnderNodeDebug,
+  type RequestMessage,
+  requestChannel,
+} from '../diagnostics.js';
+import type { MarketgateError } from '../errors.js';
+import { Breaker } from './breaker.js';
 import { Failure, failureOf, unavailable } from './failure.js';
 import { type JsonResponse, parseJson } from './response.js';
 import type { ClientSettings } from './settings.js';
@@ -51,6 +56,7 @@ export class HttpClient {
     private readonly settings: ClientSettings,
     private readonly probe: () => HttpRequest<unknown> | Promise<HttpRequest<unknown>>,
   ) {
+    printUnderNodeDebug();
     this.#transport = new Transport(settings);
     this.#probeTime = Math.min(PROBE_TIME, settings.timeout * PROBE_SHARE);
     this.#breaker = new Breaker(settings.timer, () => this.#sendProbe());
@@ -85,8 +91,8 @@ export class HttpClient {
   }
 
   /** @throws MarketgateError `service_unavailable`, where the breaker would not let a call through. */
-  check(name: string): void {
-    this.#breaker.check(name);
+  throwIfOpen(name: string): void {
+    this.#breaker.throwIfOpen(name);
   }
 
   /**
@@ -105,7 +111,7 @@ export class HttpClient {
     } catch (error) {
       // Where the caller has left, nothing is known about the service.
       if (!deadline.isAbortedByCaller) {
-        if (request.isProbe) breaker.note(verdictOf(error));
+        if (request.isProbe) void breaker.note(Promise.reject(error));
         await breaker.failed(error, enteredAt, deadline);
       }
       throw error;
@@ -142,71 +148,50 @@ export class HttpClient {
     const name = nameOf(request);
     const time = isLast ? Number.POSITIVE_INFINITY : deadline.remaining / 2;
     const part = new Deadline(time, () => exceededError(name, time, deadline), deadline);
-    const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
-    let error: unknown;
+    const { method, path: endpoint } = request;
+    const startedAt = performance.now();
+    const report = (ending?: Partial<RequestMessage>): void => {
+      if (!requestChannel.hasSubscribers) return;
+      const durationMs = performance.now() - startedAt;
+      const message: RequestMessage = { method, endpoint, attempt: n, ...ending, durationMs };
+      requestChannel.publish(message);
+    };
     try {
       const response = await this.#transport.send(request, part);
-      return request.parse(parseJson(name, response, this.settings.clock()));
-    } catch (thrown) {
-      error = thrown;
-      throw thrown;
+      const answer = request.parse(parseJson(name, response, this.settings.clock()));
+      report();
+      return answer;
+    } catch (error) {
+      const isAborted = deadline.isAbortedByCaller || this.#isClosed;
+      report(isAborted ? { aborted: true } : failedFor(error));
+      throw error;
     } finally {
       part.dispose();
-      if (startedAt !== undefined) this.#report(request, n, startedAt, deadline, error);
     }
   }
 
-  /** Sends the probe. */
-  async #sendProbe(): Promise<Probed> {
-    const probe = async (deadline: Deadline): Promise<Probed> => {
+  #sendProbe(): Promise<unknown> {
+    const send = async (deadline: Deadline): Promise<unknown> => {
       const request = await deadline.race(Promise.resolve().then(this.probe));
       deadline.isSent = true;
-      await this.#sendOnce(request, 0, true, deadline);
-      return { verdict: 'up' };
+      return this.#sendOnce(request, 0, true, deadline);
     };
-    return this.within('the probe', {}, probe, this.#probeTime).catch(verdictOf);
-  }
-
-  #report(
-    { method, path: endpoint }: WireRequest,
-    attempt: number,
-    startedAt: number,
-    deadline: Deadline,
-    error: unknown,
-  ): void {
-    const durationMs = performance.now() - startedAt;
-    const isAborted = error !== undefined && (deadline.isAbortedByCaller || this.#isClosed);
-    const failed = error !== undefined && failedFor(error);
-    const ending = isAborted ? { aborted: true } : failed;
-    const message: RequestMessage = { method, endpoint, attempt, ...ending, durationMs };
-    requestChannel.publish(message);
+    return this.within('the probe', {}, send, this.#probeTime);
   }
 
   close(): Promise<void> {
     this.#isClosed = true;
-    const closed = this.#transport.close();
     for (const call of [...this.#calls]) call.abort(closedError());
-    return closed;
+    return this.#transport.close();
   }
 }
 
 /** Whether a request has failed by what says nothing about its input: no connection, no answer in time, HTTP 502, 503 or 504. */
 function isWorthRetrying(error: unknown): boolean {
   const failure = failureOf(error);
-  if (!failure?.isLikeOutage || (error as MarketgateError).retryAfter !== undefined) return false;
+  if (failure?.kind !== 'outage' || (error as MarketgateError).retryAfter !== undefined)
+    return false;
   return !failure.code.startsWith('HTTP_') || REPEATED.includes(failure.code);
-}
-
-/** What the service shows by an error of the probe. A refusal of the api_key is an answer. */
-function verdictOf(error: unknown): Probed {
-  if (!isMarketgateError(error)) return { verdict: 'unclear' };
-  const { code, retryAfter } = error;
-  if (code === 'api_key_rejected' || code === 'service_refused') return { verdict: 'up' };
-  const failure = failureOf(error);
-  if (failure === undefined || failure.kind === 'own' || failure.kind === 'unreadable') {
-    return { verdict: 'unclear' };
-  }
-  return { verdict: failure.isLikeOutage ? 'down' : 'busy', retryAfter };
 }
 
 function exceededError(name: string, milliseconds: number, { isSent }: Deadline): MarketgateError {

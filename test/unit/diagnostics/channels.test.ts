@@ -44,12 +44,15 @@ it('marketgate:request reports each request, and each retry, with its code', asy
 
 it('marketgate:request and marketgate:lookup say why there is no answer, and repeat no words of the app', async () => {
   const [requests, lookups] = [hear('request'), hear('lookup')];
-  const fetch = throwing(new RangeError('a word of the app'));
   const options = { baseUrl: 'https://market.example', apiKey: 'key', retries: 0 };
-  await expect(new KeyApi({ ...options, fetch }).getAccount()).rejects.toThrow(RangeError);
+  for (const thrown of [new RangeError('a word of the app'), undefined]) {
+    const keyApi = new KeyApi({ ...options, fetch: throwing(thrown) });
+    await expect(keyApi.getAccount()).rejects.toBe(thrown);
+  }
   const reset = throwing(new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } }));
   await rejection(new KeyApi({ ...options, fetch: reset }).getAccount());
   const reasons = [
+    { reason: "an error of the app's own" },
     { reason: "an error of the app's own" },
     { code: 'service_unavailable', reason: expect.stringContaining('the connection was cut') },
   ];

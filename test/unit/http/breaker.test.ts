@@ -56,7 +56,7 @@ describe('five calls in a row without an answer', () => {
     expect(asked()).toBe(10);
     const error = await fail();
     expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 2 });
-    expect(error.cause).toMatchObject({ code: 'FAILING', kind: 'down' });
+    expect(error.cause).toMatchObject({ code: 'FAILING', isOutage: true });
     expect(await isOpenFor()).toBe(true);
     expect([asked(), probes()]).toEqual([10, 2]);
   });
@@ -67,7 +67,7 @@ describe('five calls in a row without an answer', () => {
     ['is answered with a page', page(200)],
   ])('leave it closed where account/details %s', async (_how, account) => {
     const { fail, isOpenFor } = shop(page(503), account);
-    for (let n = 0; n < 12; n++) expect((await fail()).cause).toMatchObject({ kind: 'busy' });
+    for (let n = 0; n < 12; n++) expect((await fail()).cause).toMatchObject({ isOutage: false });
     expect(await isOpenFor()).toBe(false);
   });
 
@@ -98,7 +98,7 @@ describe('five calls in a row without an answer', () => {
     await settle();
     await service.release();
     for (const error of await Promise.all(crowd))
-      expect(error.cause).toMatchObject({ kind: 'down' });
+      expect(error.cause).toMatchObject({ isOutage: true });
     expect([asked(), probes()]).toEqual([50, 1]);
     await fail();
     expect(asked()).toBe(50);
@@ -106,28 +106,28 @@ describe('five calls in a row without an answer', () => {
 
   it('that hang open it within the timeout of the last one', async () => {
     const { fail, asked } = shop(SILENT, SILENT, { timeout: 60 });
-    for (let n = 0; n < 5; n++) expect((await fail()).cause).toMatchObject({ kind: 'down' });
+    for (let n = 0; n < 5; n++) expect((await fail()).cause).toMatchObject({ isOutage: true });
     await fail();
     expect(asked()).toBe(5);
   });
 });
 
 describe('a 429 or a Retry-After', () => {
-  it.each<[string, Reply, Reply, number, string]>([
-    ['says', busy(20), page(429), 20, 'busy'],
-    ['of account/details says', busy(20), busy(7), 7, 'busy'],
-    ['says, where account/details fails', busy(20), page(503), 20, 'busy'],
-    ['of an outage says', busy(20, 503), page(503), 20, 'down'],
-    ['says nothing: two seconds', page(429), page(429), 2, 'busy'],
-    ['says an hour: a minute', busy(3600), busy(3600), 60, 'busy'],
+  it.each<[string, Reply, Reply, number, boolean]>([
+    ['says', busy(20), page(429), 20, false],
+    ['of account/details says', busy(20), busy(7), 7, false],
+    ['says, where account/details fails', busy(20), page(503), 20, false],
+    ['of an outage says', busy(20, 503), page(503), 20, true],
+    ['says nothing: two seconds', page(429), page(429), 2, false],
+    ['says an hour: a minute', busy(3600), busy(3600), 60, false],
   ])(
     'opens the breaker at once, for as long as it %s',
-    async (_how, reply, probe, seconds, kind) => {
+    async (_how, reply, probe, seconds, isOutage) => {
       const { service, fail, isOpenFor, asked } = shop(reply, probe);
-      expect((await fail()).cause).toMatchObject({ kind });
+      expect((await fail()).cause).toMatchObject({ isOutage });
       const refused = await fail();
       expect(refused).toMatchObject({ code: 'service_unavailable', retryAfter: seconds });
-      expect(refused.cause).toMatchObject({ kind });
+      expect(refused.cause).toMatchObject({ isOutage });
       service.now += seconds * SECOND - 1;
       expect(await isOpenFor()).toBe(true);
       expect(asked()).toBe(1);
@@ -141,7 +141,7 @@ describe('a 429 or a Retry-After', () => {
     async (reply) => {
       const { fail, isOpenFor } = shop(reply);
       for (let n = 0; n < 8; n++) {
-        expect((await fail()).cause).toMatchObject({ kind: 'busy', isUp: true });
+        expect((await fail()).cause).toMatchObject({ isOutage: false, health: 'up' });
         expect(await isOpenFor()).toBe(false);
       }
     },
@@ -176,7 +176,7 @@ describe('an open breaker', () => {
 
   it('stays open when that call fails, also when its caller has left', async () => {
     const { service, keyApi, fail, asked } = await opened();
-    expect((await fail()).cause).toMatchObject({ kind: 'down' });
+    expect((await fail()).cause).toMatchObject({ isOutage: true });
     await fail();
     expect(asked()).toBe(6);
     service.now += 2 * SECOND;
@@ -197,7 +197,7 @@ describe('an open breaker', () => {
     const { service, state, fail, isOpenFor } = await opened();
     service.now += 5 * SECOND;
     state.account = undefined;
-    expect((await fail()).cause).toMatchObject({ kind: 'busy' });
+    expect((await fail()).cause).toMatchObject({ isOutage: false });
     expect(await isOpenFor()).toBe(false);
   });
 
@@ -230,16 +230,16 @@ it('account/details is asked once for all, and its answer remembered for five se
 
 it('that account/details failed is forgotten once the service has answered a call', async () => {
   const { state, fail, isOpenFor } = shop(page(503), page(503));
-  expect((await fail()).cause).toMatchObject({ kind: 'down' });
+  expect((await fail()).cause).toMatchObject({ isOutage: true });
   state.account = undefined;
   expect(await isOpenFor()).toBe(false);
-  for (let n = 0; n < 7; n++) expect((await fail()).cause).toMatchObject({ kind: 'busy' });
+  for (let n = 0; n < 7; n++) expect((await fail()).cause).toMatchObject({ isOutage: false });
   expect(await isOpenFor()).toBe(false);
 });
 
 it('getAccount is account/details itself: when it fails, nothing more is asked', async () => {
   const { keyApi, fail, probes } = shop(page(503), page(503));
-  expect((await rejection(keyApi.getAccount())).cause).toMatchObject({ kind: 'down' });
+  expect((await rejection(keyApi.getAccount())).cause).toMatchObject({ isOutage: true });
   await fail();
   expect(probes()).toBe(1);
 });

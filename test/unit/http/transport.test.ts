@@ -380,7 +380,7 @@ describe('a fetch', () => {
     const { code, cause } = await calling(throwing(error));
     expect([code, cause]).toEqual([
       'service_unavailable',
-      expect.objectContaining({ kind: 'down' }),
+      expect.objectContaining({ kind: 'outage' }),
     ]);
   });
 
