@@ -14,8 +14,7 @@ import {
 } from 'marketgate';
 import { Passport } from 'passport';
 import type { Page } from 'playwright-core';
-import { vi } from 'vitest';
-import { Browser } from './browser.js';
+import { expect, vi } from 'vitest';
 import { newContext } from './chromium.js';
 import { listen } from './listen.js';
 import { openShop } from './shop.js';
@@ -51,6 +50,8 @@ export interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
   processes?: number;
   /** Keeps a browser waiting on its way to the service. */
   beforeService?: () => Promise<void> | undefined;
+  /** Whom the service knows and sends back at once. Default: nobody, so that it shows its two pages. */
+  known?: Person;
 }
 
 /** A request as the app saw it, with what the browser said it is for. */
@@ -86,15 +87,16 @@ export async function open(options: Options) {
   const { mode, express, confirm } = options;
   const shop = await openShop({}, { dialect: { rememberedConsent: true } });
   const { sandbox, loginApi } = shop;
-  if (options.beforeService) {
-    const loginUrl = loginApi.loginUrl();
-    const gatekeeper = await listen((_req, res) => {
-      const pass = () => res.writeHead(302, { location: loginUrl }).end();
-      void Promise.resolve(options.beforeService?.()).then(pass);
-    });
-    const { pathname, search } = new URL(loginUrl);
-    loginApi.loginUrl = () => `${gatekeeper}${pathname}${search}`;
-  }
+  const callbackOf = ({ id }: Person) => sandbox.acceptLogin(id);
+  const loginUrl = loginApi.loginUrl();
+  const { pathname, search } = new URL(loginUrl);
+  const gatekeeper = await listen((_req, res) => {
+    const pass = () => {
+      const location = options.known ? callbackOf(options.known) : loginUrl;
+      res.writeHead(302, { location }).end();
+    };
+    void Promise.resolve(options.beforeService?.()).then(pass);
+  });
 
   const tokenStore = new MemoryTokenStore({ clock: sandbox.clock });
   const store = new MemoryStore();
@@ -104,6 +106,7 @@ export async function open(options: Options) {
   function startProcess(number: number) {
     // What a process remembers, it remembers with its client.
     const ownApi = number === 0 ? loginApi : new LoginApi(shop.app);
+    ownApi.loginUrl = () => `${gatekeeper}${pathname}${search}`;
     const passport = new Passport();
     passport.serializeUser((user, done) => done(null, user));
     passport.deserializeUser((user: Express.User, done) => done(null, user));
@@ -164,6 +167,11 @@ export async function open(options: Options) {
 
   const origin = await shop.serve(inTurn, 'localhost');
   const context = await newContext();
+  /** Who is logged in, by the browser's cookies. */
+  async function user(): Promise<string | undefined> {
+    const home = await context.request.get(origin);
+    return /<p id="who">(.*)<\/p>/.exec(await home.text())?.[1];
+  }
   return {
     options,
     /** By "localhost", while the sandbox is at 127.0.0.1: browsers share cookies between ports. */
@@ -177,8 +185,15 @@ export async function open(options: Options) {
     /** What the browser loaded ahead of a click, wherever it is. */
     ahead,
     exchanges: () => shop.asked('/api/authorize'),
-    /** A callback of somebody else's login, which has not been opened: as sent in a chat. */
-    strangersCallback: () => new Browser().logInUpToCallback(`${origin}/login`, TOMAS.id),
+    /** A callback that has not been opened. That of a stranger: as sent in a chat. */
+    callbackOf,
+    /** Logs in with the browser's cookies, but without its pages. */
+    async logInQuietly(person: Person): Promise<void> {
+      await context.request.get(`${origin}/login`, { maxRedirects: 0 });
+      await context.request.get(callbackOf(person));
+      expect(await user()).toBe(person.name);
+    },
+    user,
   };
 }
 
@@ -196,16 +211,6 @@ export async function acceptAs(page: Page, person: Person): Promise<void> {
 export async function logIn(page: Page, url: string, person: Person = MIRA): Promise<void> {
   await page.goto(url);
   await acceptAs(page, person);
-}
-
-/** Accepts as the page's form does, but keeps the address of the callback instead of going there. */
-export async function takeCallback(page: Page): Promise<string> {
-  const attempt = await page.locator('input[name=attempt]').first().getAttribute('value');
-  const response = await page.request.post(new URL('/sandbox/consent', page.url()).href, {
-    form: { attempt: attempt ?? '', decision: 'accept' },
-    maxRedirects: 0,
-  });
-  return response.headers().location ?? '';
 }
 
 export const eventually = (check: () => void) =>

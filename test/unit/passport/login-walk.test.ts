@@ -25,7 +25,7 @@ declare global {
 const MIRA = '3001';
 
 it.each(expressVersions)(
-  'a login through %s comes back as the chosen user, is refused elsewhere, and is exchanged once',
+  'a login through %s comes back as the chosen user in a new session, is refused elsewhere, and is exchanged once',
   async (_version, express) => {
     const { sandbox, loginApi, serve, asked } = await openShop();
     const tokenStore = new MemoryTokenStore({ clock: sandbox.clock });
@@ -49,9 +49,12 @@ it.each(expressVersions)(
     const callback = await browser.logInUpToCallback(`${origin}/login`, MIRA);
     expect(browser.history[1]).toMatch(/\/api\/oauth\?app_id=[^&]+$/);
     expect((await new Browser().open(callback)).status).toBe(403);
+    // A stranger can have planted it.
+    const cookie = browser.cookies(origin);
     const visit = await browser.open(callback);
     expect(visit.url).toBe(`${origin}/account`);
     expect(JSON.parse(visit.text)).toEqual({ user: { id: MIRA } });
+    expect((await new Browser().open(origin, { cookie })).text).toBe('{"user":null}');
     expect(await tokenStore.get(MIRA)).toMatchObject({ value: expect.any(String) });
     expect((await new Browser().open(callback)).status).toBe(403);
     expect(JSON.parse((await browser.open(callback)).text)).toEqual({ user: { id: MIRA } });
