@@ -31,6 +31,6 @@ export function answerOf<E extends string>({ body }: AnswerRow<E>, endpoint: E, 
 
 export const PAGE = '<!DOCTYPE html><html><body>Maintenance</body></html>';
 /** Statuses that say nothing by themselves. */
-export const REFUSED_4XX = [400, 402, 405, 409, 410, 415, 422, 451];
+export const REFUSED_4XX = [400, 402, 405, 422];
 /** Statuses that say "not now", whatever the body says. */
-export const NOT_NOW = [408, 425, 429, 500, 501, 502, 503, 504, 520, 599];
+export const NOT_NOW = [408, 425, 429, 500, 503, 599];

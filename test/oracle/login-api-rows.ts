@@ -26,7 +26,7 @@ const REFUSALS = [200, 201, 400, 401, 403, 422];
 /** Statuses that refuse, with JSON or no body. */
 const DENIED = [400, 401, 403, 422];
 /** Statuses that say nothing about a key or a token, whatever the body is. */
-const NO_ANSWER = [402, 404, 405, 409, 410, 413, 415, 418, 451];
+const NO_ANSWER = [402, 404, 405, 413, 415];
 const gone = ends('unexpected_response', 'login_failed');
 
 // biome-ignore format: a table is read by its columns

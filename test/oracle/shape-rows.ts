@@ -69,7 +69,6 @@ export const COERCED: readonly ShapeRow[] = [
   drift('item', 'tags', ['a', null, 'b'], ['a', 'b']),
   drift('item', 'options', [1, 2.5, 'x'], ['1', '2.5', 'x']),
   drift('item', 'id', '1042', 1042),
-  drift('item', 'name', 2048, '2048'),
   drift('item', 'name', 2.5, '2.5'),
   drift('item', 'version', 2, '2'),
   drift('item', 'price', { regular: '29', extended: '149.50' }, { regular: 29, extended: 149.5 }),
@@ -82,40 +81,29 @@ export const COERCED: readonly ShapeRow[] = [
   drift('account', 'profile.social_links', { x: null, y: 'z', n: 7 }, { y: 'z', n: '7' }),
   drift('account', 'balance', '120.50', 120.5),
   drift('purchase', 'downloaded', 0, false),
-  drift('purchase', 'downloaded', '1', true),
   drift('purchase', 'downloaded', 'true', true),
   drift('purchase', 'downloaded', 'FALSE', false),
-  drift('purchase', 'supported_until', '', ABSENT),
-  drift('purchase', 'supported_until', '0000-00-00 00:00:00', ABSENT),
-  drift('purchase', 'date', ' 0000-00-00', ABSENT),
+  ...['', '0000-00-00 00:00:00', ' 0000-00-00', '-0001-11-30T00:00:00.000000Z', false].map((none) => drift('purchase', 'supported_until', none, ABSENT)),
   drift('item', 'published_at', '0000-00-00T00:00:00.000000Z', ABSENT),
-  ...['-0001-11-30T00:00:00.000000Z', '-0001-11-30 00:00:00', '-0001-11-29T22:00:00.000000Z', false].flatMap((none) => [
-    drift('purchase', 'supported_until', none, ABSENT),
-    drift('item', 'published_at', none, ABSENT),
-    drift('user', 'user_birthdate', none, ABSENT),
-  ]),
-  ...['item.tags', 'item.options', 'item.media.screenshots'].flatMap((path) => [
+  drift('user', 'user_birthdate', '0000-00-00', ABSENT),
+  drift('user', 'user_registered', false, ABSENT),
+  ...['item.tags', 'item.media.screenshots'].flatMap((path) => [
     drift('purchase', path, '["https:\\/\\/x.example\\/1,2.png","b"]', ['https://x.example/1,2.png', 'b']),
     drift('purchase', path, ' [ "a", 7, null, {} ] ', ['a', '7']),
     drift('purchase', path, '{"0":"a","2":"b"}', ['a', 'b']),
-    drift('purchase', path, '[]', []),
     drift('purchase', path, '', []),
   ]),
   drift('item', 'tags', '[draft], x', ['[draft]', 'x']),
   drift('item', 'tags', '["a","b', ['["a"', '"b']),
-  drift('purchase', 'item.tags', 'a,b', ['a', 'b']),
   drift('user', 'user_id', 77, '77'),
   drift('user', 'user_verified', true, '1'),
   drift('user', 'user_verified', false, '0'),
-  drift('user', 'user_birthdate', '0000-00-00', ABSENT),
-  drift('user', 'user_registered', '0000-00-00 00:00:00', ABSENT),
 ];
 
 /** What is documented, or may stand there as it is. */
 // biome-ignore format: a table is read by its columns
 export const UNCHANGED: readonly ShapeRow[] = [
-  ...['2020-02-18T07:42:08.000000Z', '2020-02-18T07:42:08', '2020-02-18 07:42:08', '2020-02-18T09:42:08+02:00', '2020-02-18T09:42:08+0200', '2020-02-18', '2028-02-29T00:00:00Z']
-    .map((at) => drift('purchase', 'supported_until', at, at)),
+  ...['2020-02-18', '2028-02-29T00:00:00Z'].map((at) => drift('purchase', 'supported_until', at, at)),
   drift('user', 'user_registered', '2021-03-01 12:00:00', '2021-03-01 12:00:00'),
   drift('user', 'user_birthdate', '', ''),
   drift('account', 'profile.social_links.mastodon', 'x', 'x'),
@@ -132,7 +120,7 @@ const asText = (record: RecordName, path: string, ...sent: unknown[]): ShapeRow[
 /** What cannot be read where absence has a meaning: it stays as its text, and is reported. */
 // biome-ignore format: a table is read by its columns
 export const KEPT: readonly ShapeRow[] = [
-  ...asText('purchase', 'supported_until', 'never', 'soon', 'Support until 2027', '31.12.2027', '12/31/2027', 'Jun 2, 2027', '2027-02-29T00:00:00Z', '2027-13-01', '2027-00-10', '2027-01-01T25:00:00Z', '2027-01-01T10:00:00+99:00', '2027', '20270101', 1_830_297_600, '1830297600', 1_830_297_600_000, true, [], { date: '2027-01-01 00:00:00' }),
+  ...asText('purchase', 'supported_until', 'Support until 2027', '2027-02-29T00:00:00Z', 1_830_297_600, true, [], { date: '2027-01-01 00:00:00' }),
 ];
 
 /** What cannot be read in a place that may be empty: it is left out and reported, and the rest is read. */
@@ -140,10 +128,8 @@ export const KEPT: readonly ShapeRow[] = [
 export const DROPPED: readonly (ShapeRow & { readonly names?: string })[] = [
   ...unreadable('purchase', 'date', 'yesterday', {}),
   ...unreadable('purchase', 'license_type', { name: 'Extended' }, ['Extended'], true, false),
-  ...unreadable('purchase', 'price', 'free', '19,00', '1.900,00', '$19', true, {}),
-  ...unreadable('purchase', 'downloaded', 'yes', 2, {}, [], [1]),
-  ...unreadable('purchase', 'item.tags', 5),
-  ...unreadable('purchase', 'item.media.thumbnail', {}),
+  ...unreadable('purchase', 'price', 'free', '19,00', '$19', true, {}),
+  ...unreadable('purchase', 'downloaded', 'yes', 2, {}, [1]),
   ...unreadable('item', 'tags', 5, true, { en: 'x' }),
   { ...drift('item', 'tags', ['a', {}, 'b', true], ['a', 'b']), names: 'tags[1]' },
   { ...drift('item', 'tags', [...'0123456789', {}], [...'0123456789']), names: 'tags[10]' },
@@ -155,16 +141,13 @@ export const DROPPED: readonly (ShapeRow & { readonly names?: string })[] = [
   ...unreadable('item', 'published_at', 'soon', 1_714_557_600),
   ...unreadable('item', 'description', { en: 'x' }),
   ...unreadable('account', 'balance', '1.234,50', true),
-  ...unreadable('account', 'email', false, {}),
   ...unreadable('account', 'profile.social_links', 'x', ['x']),
   { ...drift('account', 'profile.social_links', { x: 'y', '7-secret-key-in-a-map-7': {}, z: [] }, { x: 'y' }), names: 'profile.social_links.*' },
   { ...drift('account', 'name', 'Ada North', {}), names: 'name' },
   { ...drift('account', 'profile', 7, { contact: {}, media: {} }), names: 'profile' },
-  ...unreadable('account', 'registered_at', 'long ago'),
   ...unreadable('user', 'user_name', {}, true),
-  ...unreadable('user', 'user_verified', {}, []),
+  ...unreadable('user', 'user_verified', {}),
   ...unreadable('user', 'user_birthdate', '12.04.1990', '1990-04-31'),
-  ...unreadable('user', 'user_registered', 'long ago', 1_614_556_800),
 ];
 
 /** The first integer that JSON cannot tell from its neighbour. */
@@ -175,12 +158,12 @@ const refused = (record: RecordName, path: string, ...sent: unknown[]) =>
 /** What cannot be read where something must be: the record is refused, and the error names the path. */
 // biome-ignore format: a table is read by its columns
 export const REFUSED: readonly { record: RecordName; path: string; sent: unknown }[] = [
-  ...refused('item', 'id', 1.5, 'x', '', true, {}, [], '1042.0', ' 1042', '1e3', UNSAFE, -UNSAFE, String(UNSAFE + 2), '9007199254740991.4'),
+  ...refused('item', 'id', 1.5, 'x', '', true, {}, '1042.0', ' 1042', UNSAFE, String(UNSAFE + 2)),
   ...refused('item', 'name', { en: 'x' }),
-  ...refused('purchase', 'purchase_code', '', true, false, 1.5, UNSAFE, {}, ['x']),
-  ...refused('purchase', 'item.id', 1.5, true, '1042.0', UNSAFE, {}),
-  ...refused('account', 'username', '', true, 1.5, {}),
-  ...refused('user', 'user_id', '', ' ', '\u200b', true, false, 1.5, UNSAFE, UNSAFE + 2, {}, ['77']),
+  ...refused('purchase', 'purchase_code', '', true, 1.5, UNSAFE, {}, ['x']),
+  ...refused('purchase', 'item.id', 1.5, '1042.0'),
+  ...refused('account', 'username', '', 1.5),
+  ...refused('user', 'user_id', '', ' ', '\u200b', true, 1.5, UNSAFE, {}, ['77']),
 ];
 
 /** A copy of a record with one place in it changed; `undefined` takes it away. */

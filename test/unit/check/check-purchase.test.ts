@@ -5,7 +5,7 @@ import {
   type Purchase,
   problemOf,
 } from 'marketgate';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { everythingOf } from '../../support/errors.js';
 import { keyApiOn } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
@@ -32,12 +32,9 @@ const denied = (code: string) =>
 it.each<[string, unknown, string, string]>([
   ['nothing', undefined, 'absent', 'purchase_required'],
   ['a blank', ' ', 'absent', 'purchase_required'],
-  ['nothing but invisible characters', '\u200b\u200d', 'absent', 'purchase_required'],
   ['a field sent twice, and both blank', ['', ' '], 'absent', 'purchase_required'],
   ['two codes', [CODE, 'another-code'], 'invalid', 'purchase_code_invalid'],
-  ['a list in a list', [[CODE]], 'invalid', 'purchase_code_invalid'],
   ['an object', { code: CODE }, 'invalid', 'purchase_code_invalid'],
-  ['a number', 12_345_678, 'invalid', 'purchase_code_invalid'],
   ['three letters', 'abc', 'invalid', 'purchase_code_invalid'],
 ])('a code that is %s is refused, and the service is not asked', async (...row) => {
   const [, sent, verdict, code] = row;
@@ -48,12 +45,7 @@ it.each<[string, unknown, string, string]>([
 });
 
 it.each([
-  ['of any visible ASCII characters', '+"><b>.-', '+"><b>.-'],
-  ['in quotes, with the full stop of a sentence', `"${CODE}".`, CODE],
-  ['in typographic quotes', `\u201e${CODE}\u201c`, CODE],
-  ['in quotes of which one was not copied', `${CODE}'`, CODE],
-  ['in brackets', `[(<${CODE}>)]`, CODE],
-  ['with a full stop of any width', `${CODE}\uff0e`, CODE],
+  ['as a paste left it', `"${CODE}".`, CODE],
   ['in a list of one', [CODE], CODE],
   ['in a field that was sent twice, once empty', ['', CODE], CODE],
   ['in a field that was sent twice, the same', [CODE, CODE], CODE],
@@ -65,7 +57,6 @@ it.each([
 
 it.each<[what: string, sent: unknown, detail: RegExp]>([
   ['too long', 'x'.repeat(129), /longer than a purchase code/],
-  ['too long to be looked at', 'x'.repeat(513), /longer than a purchase code/],
   ['too short', 'abc', /copied the whole code/],
   ['in other letters', 'späces-are-bad', /characters that no purchase code has/],
   ['several values', [CODE, 'another'], /enter it once/],
@@ -181,22 +172,13 @@ it.each<[string, Partial<CheckPurchaseOptions>]>([
 });
 
 describe('the condition "supported"', () => {
-  // Where a time that is read as a local one is half a day off.
-  beforeEach(() => void vi.stubEnv('TZ', 'Pacific/Auckland'));
-  afterEach(() => void vi.unstubAllEnvs());
-
   const until = (supported_until: unknown) =>
     decide({ ...purchase, supported_until } as Purchase, { supported: true });
 
   it.each<[end: string | null | undefined, isMet: boolean]>([
     ['2026-06-01T12:00:01Z', true],
     ['2026-06-01T12:00:00Z', false],
-    ['2026-06-01T14:00:01+02:00', true],
-    ['2026-06-01T13:59:59+02:00', false],
-    ['2026-06-01 12:00:01', true],
-    ['2026-06-01 12:00:00', false],
     ['2026-06-02', true],
-    ['2026-06-01', false],
     ['', false],
     [undefined, false],
     // Where a wrapper of a KeyApi gives what was sent.
@@ -227,16 +209,12 @@ it.each<[string, Partial<CheckPurchaseOptions>, refusal?: string]>([
   ['the licence', { licenseType: 'Regular' }],
   ['one of several licences', { licenseType: ['Extended', 'Regular'] }],
   ['the app accepts', { accept: ({ price = 0 }) => price > 0 }],
-  ['the app accepts later', { accept: async () => true }],
-  ['another item', { item: 7 }, 'purchase_item_mismatch'],
   ['none of several items', { item: [7, 8] }, 'purchase_item_mismatch'],
   ['no item at all', { item: () => [] }, 'purchase_item_mismatch'],
   ['what is no item', { item: () => Number.NaN }, 'item_id_invalid'],
-  ['an item in digits', { item: (() => '1042') as never }, 'item_id_invalid'],
   ['one of several in digits', { item: (() => [7, '1042']) as never }, 'item_id_invalid'],
   ['the licence in other letters', { licenseType: 'rEGULAR' }],
   ['another licence', { licenseType: 'Regular 2' }, 'license_type_mismatch'],
-  ['the app refuses', { accept: () => false }, 'purchase_not_accepted'],
   ['the app refuses later', { accept: async () => false }, 'purchase_not_accepted'],
   ['the app says 1', { accept: () => 1 as never }, 'purchase_not_accepted'],
 ])('the other conditions: %s', async (_name, options, refusal) => {
@@ -278,7 +256,8 @@ describe('a condition that needs a field which cannot be read', () => {
     },
   );
 
-  it.each(['0000-00-00 00:00:00', null])('reads %j as no support', async (supported_until) => {
-    expect(await sentAs({ supported_until }, SUPPORTED)).toEqual(denied('support_expired'));
+  it('reads a zero date as no support', async () => {
+    const decision = await sentAs({ supported_until: '0000-00-00 00:00:00' }, SUPPORTED);
+    expect(decision).toEqual(denied('support_expired'));
   });
 });

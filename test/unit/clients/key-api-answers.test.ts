@@ -20,52 +20,56 @@ const CALLS: Record<KeyEndpoint, (client: KeyApi) => Promise<unknown>> = {
 };
 const VALUES = { account, items: [item], item, purchase };
 
-const cells = KEY_API_ROWS.flatMap(({ name, ...row }) =>
-  Object.entries(row.ends).map(
-    ([endpoint, end]) => [name, endpoint as KeyEndpoint, end, { name, ...row }] as const,
-  ),
-);
+type Row = (typeof KEY_API_ROWS)[number];
 
-it.each(cells)('an answer of the key API, %s: %s is %s', async (_name, endpoint, end, row) => {
-  for (const status of row.statuses) {
-    const answer = answerOf(row, endpoint, status);
-    const { path } = KEY_ENDPOINTS[endpoint];
-    const service = new ServiceInMemory((request) =>
-      request.path === path ? answer : json(success({ data: account })),
-    );
-    const baseUrl = 'https://market.example';
-    const client = new KeyApi({ baseUrl, apiKey: KEY, retries: 0, fetch: service.fetch });
-    const result = await CALLS[endpoint](client).then(
-      (value) => ({ value }),
-      (error) => ({ error }),
-    );
-    if ('error' in result) {
-      expect([result.error.code, status]).toEqual([end, status]);
-      expect(result.error.message).toMatch(new RegExp(`^(GET|POST) ${path}: `));
-      expect(result.error.message).toMatch(row.says ?? /./);
-    } else if (end === 'negative') {
-      expect(result.value).toEqual(endpoint === 'items' ? [] : null);
-    } else {
-      expect([end, result.value]).toEqual([
-        'positive',
-        expect.objectContaining(VALUES[endpoint] as object),
-      ]);
-    }
-    // An answer that is not positive is a reason to check the key, and a failure to ask how the service is. An empty list is a
-    // payload, and what cannot be read says nothing about the key.
-    const isPayload = end === 'positive' || row.name === 'an empty list';
-    const isAsked = endpoint === 'account' || !(isPayload || end === 'unexpected_response');
-    expect(service.count(ACCOUNT)).toBe(isAsked ? 1 : 0);
+/** Every call that can have this answer, with every status, ends as the row says. */
+async function check(
+  row: Row,
+  endpoint: KeyEndpoint,
+  end: Row['ends'][KeyEndpoint],
+  status: number,
+) {
+  const answer = answerOf(row, endpoint, status);
+  const { path } = KEY_ENDPOINTS[endpoint];
+  const service = new ServiceInMemory((request) =>
+    request.path === path ? answer : json(success({ data: account })),
+  );
+  const baseUrl = 'https://market.example';
+  const client = new KeyApi({ baseUrl, apiKey: KEY, retries: 0, fetch: service.fetch });
+  const result = await CALLS[endpoint](client).then(
+    (value) => ({ value }),
+    (error) => ({ error }),
+  );
+  const at = [endpoint, status];
+  if ('error' in result) {
+    expect([...at, result.error.code]).toEqual([...at, end]);
+    expect(result.error.message).toMatch(new RegExp(`^(GET|POST) ${path}: `));
+    expect(result.error.message).toMatch(row.says ?? /./);
+  } else if (end === 'negative') {
+    expect([...at, result.value]).toEqual([...at, endpoint === 'items' ? [] : null]);
+  } else {
+    const value = expect.objectContaining(VALUES[endpoint] as object);
+    expect([...at, end, result.value]).toEqual([...at, 'positive', value]);
+  }
+  // An answer that is not positive is a reason to check the key, and a failure to ask how the service is. An empty list is a
+  // payload, and what cannot be read says nothing about the key.
+  const isPayload = end === 'positive' || row.name === 'an empty list';
+  const isAsked = endpoint === 'account' || !(isPayload || end === 'unexpected_response');
+  expect(service.count(ACCOUNT)).toBe(isAsked ? 1 : 0);
+}
+
+const rows = KEY_API_ROWS.map((row) => [row.name, row] as const);
+
+it.each(rows)('an answer of the key API, %s, ends as the oracle says', async (_name, row) => {
+  for (const [endpoint, end] of Object.entries(row.ends)) {
+    for (const status of row.statuses) await check(row, endpoint as KeyEndpoint, end, status);
   }
 });
 
-describe.each([
-  ['cached', {}],
-  ['without a cache', false],
-] as const)('an answer to another question, %s', (_name, cache) => {
-  it.each(SPELLINGS)('the code %j in the answer to %s', async (sent, asked, isAbout) => {
+describe('an answer to another question', () => {
+  it.each(SPELLINGS)('is one with the code %j to %s, or not: %j', async (sent, asked, isAbout) => {
     const answer = json(success({ data: { purchase: { ...purchase, purchase_code: sent } } }));
-    const { keyApi } = keyApiOn({ override: () => answer }, { cache });
+    const { keyApi } = keyApiOn({ override: () => answer });
     const call = keyApi.validatePurchase(asked);
     if (isAbout) {
       expect((await call)?.purchase_code).toBe(String(sent));
@@ -74,31 +78,25 @@ describe.each([
     // It is not cached, and neither code is in the message.
     const error = await rejection(call);
     expect(error.code).toBe('unexpected_response');
-    expect(await cachedPurchase(keyApi, asked)).toBeUndefined();
-    expect((await cachedPurchase(keyApi, String(sent))) ?? undefined).toBeUndefined();
-    expect(everythingOf(error)).not.toContain(asked);
-    expect(everythingOf(error)).not.toContain(purchase.purchase_code);
+    for (const code of [asked, String(sent)]) {
+      expect((await cachedPurchase(keyApi, code)) ?? undefined).toBeUndefined();
+      expect(everythingOf(error)).not.toContain(code);
+    }
   });
 
-  it.each([7, '7', 1042.5, 0, -1042])('the item %j in the answer to 1042', async (id) => {
-    const answer = json(success({ item: { ...item, id } }));
-    const { keyApi } = keyApiOn({ override: () => answer }, { cache });
-    await expectError(keyApi.getItem(1042), 'unexpected_response');
+  it('leaves the last purchase of the code itself to serve', async () => {
+    const { service, keyApi } = keyApiOn({}, { cache: { ttl: 0, staleWhileRevalidate: 0 } });
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+    const other = { ...purchase, purchase_code: CODE.replace('4', '5'), license_type: 'Extended' };
+    service.override = () => json(success({ data: { purchase: other } }));
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+    await expectError(keyApi.validatePurchase(CODE, { fresh: true }), 'unexpected_response');
   });
-});
-
-it('after an answer to another question, the last purchase of the code itself still serves', async () => {
-  const { service, keyApi } = keyApiOn({}, { cache: { ttl: 0, staleWhileRevalidate: 0 } });
-  expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
-  const other = { ...purchase, purchase_code: CODE.replace('4', '5'), license_type: 'Extended' };
-  service.override = () => json(success({ data: { purchase: other } }));
-  expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
-  await expectError(keyApi.validatePurchase(CODE, { fresh: true }), 'unexpected_response');
 });
 
 // As text, because JSON.stringify would write other digits.
-it.each(['9007199254740993', '1e999', '-1e999', '1042.00001', '"seven"'])(
-  'an item whose id is %s is unexpected_response, and not another item',
+it.each(['9007199254740993', '1e999', '1042.00001'])(
+  'an id of an item that is %s is unexpected_response, and not another item',
   async (id) => {
     const sent = JSON.stringify(success({ data: { purchase } }));
     const answer = text(sent.replace('"id":1042', `"id":${id}`));
@@ -106,14 +104,14 @@ it.each(['9007199254740993', '1e999', '-1e999', '1042.00001', '"seven"'])(
     const { code, message } = await rejection(keyApi.validatePurchase(CODE));
     expect(code).toBe('unexpected_response');
     expect(message).toContain('data.purchase.item.id: ');
-    expect(message).not.toContain(id.replaceAll('"', ''));
+    expect(message).not.toContain(id);
   },
 );
 
 it.each<[string, (client: KeyApi) => Promise<unknown>, string]>([
   ['a code', (client) => client.validatePurchase('tulip'), 'no [redacted] or 7 for [redacted]'],
   ['an item', (client) => client.getItem(7), 'no tulip or 7 for [redacted]'],
-])('the error of a refusal of %s carries what it says, redacted', async (_name, ask, said) => {
+])('service_refused for %s carries what the service says, redacted', async (_name, ask, said) => {
   const { keyApi } = keyApiOn({ override: () => json(refusal(`no tulip or 7 for ${KEY}`), 400) });
   await expectError(ask(keyApi), 'service_refused');
   expect((await rejection(ask(keyApi))).message).toContain(said);

@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseTimestamp } from '../../../src/model/fields.js';
 
 describe('a timestamp', () => {
+  // Where a time that is read as a local one is half a day off.
+  beforeEach(() => void vi.stubEnv('TZ', 'Pacific/Auckland'));
+
   it.each([
     ['2027-06-01T12:00:01Z', Date.UTC(2027, 5, 1, 12, 0, 1)],
     ['2027-06-01t12:00:01z', Date.UTC(2027, 5, 1, 12, 0, 1)],
