@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import type { Check, Checks } from './checks/check.js';
 import { GUIDE_CHECKS, passes, prints } from './checks/guides.js';
 import { README_CHECKS } from './checks/readme.js';
 import { filesOf } from './support/blocks.js';
 import { PAGES, readPage } from './support/pages.js';
-import { runBlock } from './support/run-block.js';
+import { endHost, runBlock } from './support/run-block.js';
 import { programOf, programsOf, writePrograms } from './support/workspace.js';
 
 const checks: Checks = { ...README_CHECKS, ...GUIDE_CHECKS };
@@ -47,17 +47,28 @@ it('every page with a program that listens names the URL to open', () => {
 /** A Redis that is not there skips, and says so. */
 const skipped = ({ needsRedis }: Check): boolean => needsRedis === true && redisIsMissing();
 
-describe.concurrent('the program', { timeout: 300_000 }, () => {
-  for (const { page, file, name } of programs) {
-    const folder = folders.get(page) ?? '';
-    // Without a check, tests pass, and other programs end by themselves without a word, as those do that a
-    // test's own code (`around`) checks.
-    const given = checks[name] ?? (/\.test\.\w+$/.test(file) ? passes(1) : prints(''));
-    const check = typeof given === 'function' ? { check: given } : given;
-    it.skipIf(skipped(check))(`${name} does what the page says`, async () => {
-      const { end, ...options } = (await check.prepare?.()) ?? { ...check.options };
+const isHosted = ({ page, file }: { page: string; file: string }): boolean =>
+  isServed(page, file) && /\.(mjs|js|ts)$/.test(file);
+
+/** Without a check, tests pass, and other programs end by themselves without a word. */
+const checkOf = (file: string, name: string): Check => {
+  const given = checks[name] ?? (/\.test\.\w+$/.test(file) ? passes(1) : prints(''));
+  return typeof given === 'function' ? { check: given } : given;
+};
+
+describe.each([
+  ['the program, which serves in one process with others:', true],
+  ['the program, in a process of its own:', false],
+])('%s', { timeout: 300_000 }, (_how, shared) => {
+  afterAll(endHost);
+  for (const { page, file, name } of programs.filter((each) => isHosted(each) === shared)) {
+    const check = checkOf(file, name);
+    const options = { skip: skipped(check), concurrent: !shared };
+    it(`${name} does what the page says`, options, async () => {
+      const { end, ...given } = (await check.prepare?.()) ?? { ...check.options };
+      const run = { ...given, isHosted: shared };
       try {
-        await runBlock(join(folder, programOf(file)), options, async (running) => {
+        await runBlock(join(folders.get(page) ?? '', programOf(file)), run, async (running) => {
           // Its start page is no 404.
           const start = isServed(page, file) && (await running.get('/', { accept: 'text/html' }));
           if (start) expect(start.status).toBeLessThan(404);

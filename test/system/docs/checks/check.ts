@@ -62,7 +62,8 @@ export async function expectNoFormsFromElsewhere(
 /** Ends at once, with words, where a secret is missing: with an empty one, everybody could make what it signs or opens. */
 export async function expectNoStartWithout(running: Running, secret: string): Promise<void> {
   for (const value of ['', 'too-short']) {
-    await runBlock(running.file, { env: { ...running.env, [secret]: value } }, ({ origin }) =>
+    const env = { ...running.env, [secret]: value };
+    await runBlock(running.file, { env, isHosted: true }, ({ origin }) =>
       expect(origin()).rejects.toThrow(`${secret} is missing`),
     );
   }

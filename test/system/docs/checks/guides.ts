@@ -235,7 +235,7 @@ const CHECKS: Checks = {
     async check(running) {
       // As `docker run --env-file` passes what make-keys.js prints: with its quotes.
       const env = { RECEIPT_KEY: `'${running.env.RECEIPT_KEY}'` };
-      await runBlock(running.file, { env }, async ({ origin, output }) => {
+      await runBlock(running.file, { env, isHosted: true }, async ({ origin, output }) => {
         await expect(origin()).rejects.toThrow('RECEIPT_KEY is not what make-keys.js has printed');
         expect(output()).not.toContain(JSON.parse(running.env.RECEIPT_KEY ?? '').d);
       });

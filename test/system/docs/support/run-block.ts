@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { createSandbox, type Sandbox, type SandboxCode } from 'marketgate/sandbox';
 import { codeOf } from '../../../support/shop.js';
 import { type RunningExample, start } from '../../examples/run-example.js';
@@ -6,6 +8,7 @@ import { ROOT } from './pages.js';
 
 /** Puts a program on a free port. */
 export const PRELOAD = join(ROOT, 'test/system/docs/support/preload.cjs');
+const HOST = join(ROOT, 'test/system/docs/support/host.mjs');
 
 /** A running program of a page, and its sandbox; `file` is what runs. */
 export type Running = ReturnType<typeof runningOf> & { readonly file: string };
@@ -16,6 +19,8 @@ export interface RunOptions {
   /** Variables with values of the sandbox's data. */
   readonly seeded?: (data: Sandbox['data']) => Record<string, string>;
   readonly args?: readonly string[];
+  /** In the process of the host, for programs that serve until they are stopped; not two at once. */
+  readonly isHosted?: boolean;
 }
 
 /** Lets a sandbox listen, and gives its variables, as `--save-env` writes them. */
@@ -33,38 +38,83 @@ export async function variablesOf(sandbox: Sandbox): Promise<Record<string, stri
 /** Runs a file against a new sandbox during `check`. */
 export async function runBlock(
   file: string,
-  { env: given = {}, seeded, args = [] }: RunOptions,
+  { env: given = {}, seeded, args = [], isHosted = false }: RunOptions,
   check: (running: Running) => Promise<void>,
 ): Promise<void> {
   const sandbox = createSandbox();
   const env = { ...given, ...seeded?.(sandbox.data) };
-  const program = start(['--require', PRELOAD, ...args, file], dirname(file), {
+  const variables = {
     ...(await variablesOf(sandbox)),
     SESSION_SECRET: 'not-so-secret',
     COOKIE_SECRET: 'not-so-secret-either-but-long-enough',
     TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
     ...env,
-  });
+  };
+  const program = isHosted
+    ? startHosted(file, variables)
+    : startAlone(['--require', PRELOAD, ...args, file], dirname(file), variables);
   try {
     await check({ ...runningOf(program, sandbox, env), file });
   } finally {
-    program.child.kill('SIGKILL');
-    await program.ended;
+    await program.stop();
     await sandbox.close();
   }
 }
 
+/** A program that was started: where it listens first, how it ends, and what it has printed. */
+interface Program {
+  readonly port: Promise<number>;
+  readonly ended: Promise<unknown>;
+  readonly all: () => string;
+  readonly stop: () => unknown;
+}
+
+function startAlone(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Program {
+  const { child, ended, all } = start(args, cwd, env);
+  const port = new Promise<number>((resolve) => {
+    child.once('message', (message) => resolve((message as { port: number }).port));
+  });
+  return { port, ended, all, stop: () => child.kill('SIGKILL') && ended };
+}
+
+let host: RunningExample | undefined;
+
+function startHosted(file: string, env: NodeJS.ProcessEnv): Program {
+  host ??= start(['--require', PRELOAD, HOST], dirname(HOST), {});
+  const { child, ended, all } = host;
+  const printedBefore = all().length;
+  const { PATH, HOME } = process.env;
+  child.send({ file: pathToFileURL(file).href, env: { PATH, HOME, ...env } });
+  const first = once(child, 'message').then(
+    ([message]) => message as { port: number } | { failed: string },
+  );
+  return {
+    port: first.then((message) => ('port' in message ? message.port : new Promise(() => {}))),
+    ended: Promise.race([
+      ended,
+      first.then((message) => ('failed' in message ? message.failed : new Promise(() => {}))),
+    ]),
+    all: () => all().slice(printedBefore),
+    stop: () => child.send({}),
+  };
+}
+
+/** Ends the process of the host. */
+export async function endHost(): Promise<void> {
+  host?.child.kill('SIGKILL');
+  await host?.ended;
+  host = undefined;
+}
+
 function runningOf(
-  { child, ended, all }: RunningExample,
+  { port, ended, all }: Program,
   sandbox: Sandbox,
   env: Readonly<Record<string, string>>,
 ) {
-  const listening = new Promise<string>((resolve) => {
-    child.once('message', (message) => {
-      const origin = `http://127.0.0.1:${(message as { port: number }).port}`;
-      sandbox.redirectUrl = `${origin}/callback`;
-      resolve(origin);
-    });
+  const listening = port.then((number) => {
+    const origin = `http://127.0.0.1:${number}`;
+    sandbox.redirectUrl = `${origin}/callback`;
+    return origin;
   });
   const earlyEnd = ended.then((code) =>
     Promise.reject(new Error(`it ended with ${code}:\n${all()}`)),
