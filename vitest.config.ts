@@ -50,6 +50,11 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      // A compiler, for `npm run check`.
+      {
+        extends: true,
+        test: { name: 'types', include: ['test/types/*.test.ts'], sequence: { groupOrder: 2 } },
+      },
     ],
     // Only a test that hangs should meet these: a busy machine can be many times slower.
     testTimeout: 60_000,

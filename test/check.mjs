@@ -16,6 +16,13 @@ const steps = [
   { name: 'lint', command: ['npx', '--no', '--', 'biome', 'check', '.'] },
   { name: 'unused', command: ['npx', '--no', '--', 'knip'] },
   { name: 'types', command: ['npm', 'run', 'types'] },
+  {
+    name: 'types of the pages',
+    command: ['npx', '--no', '--', 'vitest', 'run', '--project', 'types'],
+    counted: true,
+  },
+  // Warnings are errors: all that is public has a description, and no link is dead.
+  { name: 'API pages', command: ['npx', '--no', '--', 'typedoc', '--emit', 'none'] },
   { name: 'tests', command: ['npm', 'test'], counted: true },
   { name: 'build', command: ['npm', 'run', 'build'] },
   {

@@ -14,7 +14,7 @@ const all = PAGES.flatMap((page) =>
   [...programsOf(page).keys()].map((file) => ({ page, file, name: `${page}: ${file}` })),
 );
 
-/** What others import runs with them; and a test in TypeScript is compiled (types.test.ts). */
+/** What others import runs with them; and a test in TypeScript is compiled (test/types). */
 const isRunElsewhere = (page: string, file: string): boolean => {
   const text = programsOf(page).get(file) ?? '';
   const isModule = text === filesOf(readPage(page)).get(file) && /^export /m.test(text);

@@ -29,18 +29,18 @@ export function programsOf(page: string): Map<string, string> {
   return files;
 }
 
-/** Writes the files of a page into a folder next to the built package. Returns the folder. */
-export function writePage(page: string, purpose: string): string {
-  const folder = join(inject('builtPackage'), 'docs', purpose, page.replace(/\W+/g, '-'));
+/** Writes the files of a page into a folder of their own. Returns that folder. */
+export function writePage(page: string, parent: string): string {
+  const folder = join(parent, page.replace(/\W+/g, '-'));
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const [name, text] of programsOf(page)) writeFileSync(join(folder, name), text);
   return folder;
 }
 
-/** The same with TypeScript turned into JavaScript, as files that `node` runs. */
+/** The same next to the built package, with TypeScript turned into JavaScript, as files that `node` runs. */
 export function writePrograms(page: string, purpose: string): string {
-  const folder = writePage(page, purpose);
+  const folder = writePage(page, join(inject('builtPackage'), 'docs', purpose));
   for (const [name, text] of programsOf(page)) {
     if (!name.endsWith('.ts')) continue;
     const { outputText } = ts.transpileModule(text, {
