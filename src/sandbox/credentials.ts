@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { lru } from '../lru.js';
 import type { SandboxClock } from './clock.js';
 import type { SandboxDialect } from './switches.js';
 
@@ -19,8 +19,8 @@ const newSecret = (bytes: number): string => randomBytes(bytes).toString('hex');
  */
 export function createCredentials(clock: SandboxClock, dialect: SandboxDialect) {
   /** Each is valid until its first use. */
-  const authKeys = new LRUCache<string, Credential>({ max: MAX });
-  const tokens = new LRUCache<string, Credential & { readonly expiresAt: number }>({ max: MAX });
+  const authKeys = lru<string, Credential>(MAX);
+  const tokens = lru<string, Credential & { readonly expiresAt: number }>(MAX);
 
   return {
     /** A user accepted: issues a one-time auth_key. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { parse } from 'cookie';
 import type { Request, RequestHandler, Response, Router } from 'express';
 import express from 'express';
-import { LRUCache } from 'lru-cache';
+import { lru } from '../lru.js';
 import { callbackUrl } from './callback.js';
 import type { SandboxContext } from './context.js';
 import {
@@ -44,9 +44,9 @@ const showNext = (res: Response, { id }: Attempt): void =>
 export function oauthRouter(context: SandboxContext): Router {
   const { data, dialect } = context;
   // The oldest are forgotten first.
-  const attempts = new LRUCache<string, Attempt>({ max: 10_000 });
+  const attempts = lru<string, Attempt>(10_000);
   /** Who accepted an app last, by browser and app. */
-  const consents = new LRUCache<string, string>({ max: 10_000 });
+  const consents = lru<string, string>(10_000);
   const browserOf = (req: Request) => parse(req.headers.cookie ?? '')[cookieName(req)];
   const consentKey = ({ browser, appId }: Attempt) => `${browser} ${appId}`;
   const appOf = ({ appId }: Attempt) => data.apps.find(({ app_id }) => app_id === appId);

@@ -37,8 +37,7 @@ function defaultSeed(now: number): SandboxSeed {
       ...(support !== undefined && { supported_until: timestamp(now + support * DAY) }),
     }),
   );
-  // Parsed, which copies it too.
-  return parseOrThrow(seedSchema, { ...DEFAULT, purchases }, 'default seed');
+  return structuredClone({ ...DEFAULT, purchases });
 }
 
 /**
