@@ -36,7 +36,6 @@ const toConsent = (page: Page) => page.locator('button').first().click();
 
 describe.skipIf(chromiumIsMissing())('accessibility', () => {
   it.each<[string, (running: Running) => string, ((page: Page) => Promise<unknown>)?]>([
-    ['the console', () => '/sandbox/console'],
     ['the console, unfolded', () => '/sandbox/console', unfold],
     ['the login page', ({ appId }) => `/api/oauth?app_id=${appId}`],
     ['the consent page', ({ appId }) => `/api/oauth?app_id=${appId}`, toConsent],
