@@ -1,18 +1,10 @@
-import session from 'express-session';
-import {
-  errorHandler,
-  MarketgateError,
-  MarketplaceStrategy,
-  MemoryTokenStore,
-  requireLogin,
-  returnTo,
-} from 'marketgate';
-import { Passport } from 'passport';
+import { MarketgateError, MemoryTokenStore } from 'marketgate';
 import { expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { expressVersions } from '../../support/express-versions.js';
-import { openShop } from '../../support/shop.js';
-import { longSecret } from '../../support/strategy-harness.js';
+import { openApp } from '../../support/passport-app.js';
+
+// Whole logins, with Express, passport, its session and the sandbox.
 
 declare global {
   namespace Express {
@@ -25,39 +17,20 @@ declare global {
 const MIRA = '3001';
 
 it.each(expressVersions)(
-  'a login through %s comes back as the chosen user in a new session, is refused elsewhere, and is exchanged once',
+  'a login on %s comes back as the chosen user in a new session, is refused elsewhere, and is exchanged once',
   async (_version, express) => {
-    const { sandbox, loginApi, serve, asked } = await openShop();
-    const tokenStore = new MemoryTokenStore({ clock: sandbox.clock });
-    const passport = new Passport();
-    passport.serializeUser((user, done) => done(null, user));
-    passport.deserializeUser((user: Express.User, done) => done(null, user));
-    const verify = ({ profile }: { profile: { id: string } }) => ({ id: profile.id });
-    passport.use(new MarketplaceStrategy({ loginApi, tokenStore }, verify));
-    const app = express();
-    app.use(session({ secret: longSecret(), resave: false, saveUninitialized: false }));
-    app.use(passport.session());
-    app.get('/login', passport.authenticate('marketplace', { returnTo: '/account' }));
-    app.get('/callback', passport.authenticate('marketplace'), (req, res) => {
-      res.redirect(returnTo(req) ?? '/');
-    });
-    app.get(['/', '/account'], (req, res) => void res.json({ user: req.user ?? null }));
-    app.use(errorHandler());
-    const origin = await serve(app);
-
-    const browser = new Browser();
-    const callback = await browser.logInUpToCallback(`${origin}/login`, MIRA);
-    expect(browser.history[1]).toMatch(/\/api\/oauth\?app_id=[^&]+$/);
+    const tokenStore = new MemoryTokenStore();
+    const { origin, browser, asked } = await openApp({ express, tokenStore });
+    const callback = await browser.logInUpToCallback(`${origin}/account?tab=2`, MIRA);
+    expect(browser.history[2]).toMatch(/\/api\/oauth\?app_id=[^&]+$/);
     expect((await new Browser().open(callback)).status).toBe(403);
     // A stranger can have planted it.
     const cookie = browser.cookies(origin);
-    const visit = await browser.open(callback);
-    expect(visit.url).toBe(`${origin}/account`);
-    expect(JSON.parse(visit.text)).toEqual({ user: { id: MIRA } });
-    expect((await new Browser().open(origin, { cookie })).text).toBe('{"user":null}');
+    expect((await browser.open(callback)).text).toBe(`/account?tab=2 ${MIRA}`);
+    expect((await new Browser().open(origin, { cookie })).text).toBe('/ nobody');
     expect(await tokenStore.get(MIRA)).toMatchObject({ value: expect.any(String) });
     expect((await new Browser().open(callback)).status).toBe(403);
-    expect(JSON.parse((await browser.open(callback)).text)).toEqual({ user: { id: MIRA } });
+    expect((await browser.open(callback)).text).toBe(`/ ${MIRA}`);
     expect(asked('/api/authorize')).toBe(1);
   },
 );
@@ -65,33 +38,27 @@ it.each(expressVersions)(
 it.each(expressVersions)(
   'a login on %s that fails ends in a page with a way to the login, and the next one goes where the visitor wanted',
   async (_version, express) => {
-    const { loginApi, serve } = await openShop();
-    const passport = new Passport();
-    passport.serializeUser((user, done) => done(null, user));
-    passport.deserializeUser((user: Express.User, done) => done(null, user));
-    passport.use(new MarketplaceStrategy({ loginApi }, ({ profile }) => ({ id: profile.id })));
-    const app = express();
-    app.use(session({ secret: longSecret(), resave: false, saveUninitialized: false }));
-    app.use(passport.session());
-    const login = passport.authenticate('marketplace', { failWithError: true });
-    app.get('/login', login);
-    app.get('/callback', login, (req, res) => res.redirect(returnTo(req) ?? '/'));
-    app.get('/account', requireLogin(), (req, res) => void res.json(req.user));
-    app.use(errorHandler({ loginPath: '/login', log: false }));
-    const origin = await serve(app);
-
-    const browser = new Browser();
+    const { origin, browser, loginApi } = await openApp({ express });
     // A query of the app's own, which names no callback.
-    const wanted = `${origin}/account?auth_key=mine&confirm=${'a'.repeat(22)}`;
+    const wanted = `/account?auth_key=mine&confirm=${'a'.repeat(22)}`;
     for (const [code, status] of [
       ['access_token_expired', 401],
       ['service_unavailable', 503],
     ] as const) {
       vi.spyOn(loginApi, 'getUser').mockRejectedValueOnce(new MarketgateError(code, 'no'));
-      const page = await browser.open(await browser.logInUpToCallback(wanted, MIRA));
+      const page = await browser.logIn(origin + wanted, MIRA);
       expect([page.status, page.text]).toEqual([status, expect.stringContaining('href="/login"')]);
     }
-    const visit = await browser.open(await browser.logInUpToCallback(`${origin}/login`, MIRA));
-    expect([visit.url, visit.text]).toEqual([wanted, `{"id":"${MIRA}"}`]);
+    expect((await browser.logIn(`${origin}/login`, MIRA)).text).toBe(`${wanted} ${MIRA}`);
   },
 );
+
+it('successReturnToOrRedirect leads to the page that requireLogin has saved, and else where it says', async () => {
+  const { origin, browser } = await openApp({ auth: { successReturnToOrRedirect: '/home' } });
+  expect((await new Browser().logIn(`${origin}/account?tab=2`, MIRA)).url).toBe(
+    `${origin}/account?tab=2`,
+  );
+  expect((await browser.logIn(`${origin}/login`, MIRA)).text).toBe(`/home ${MIRA}`);
+  const callback = browser.history.find((url) => url.includes('auth_key=')) ?? '';
+  expect((await browser.open(callback)).text).toBe(`/home ${MIRA}`);
+});

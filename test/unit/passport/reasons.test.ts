@@ -1,17 +1,8 @@
-import session from 'express-session';
-import { errorHandler, MarketplaceStrategy, problemOf, requireLogin } from 'marketgate';
-import { Passport, type Strategy } from 'passport';
+import { problemOf } from 'marketgate';
+import type { Strategy } from 'passport';
 import { describe, expect, it } from 'vitest';
-import { Browser } from '../../support/browser.js';
-import { expressVersions } from '../../support/express-versions.js';
-import { openShop } from '../../support/shop.js';
-import {
-  failing,
-  longSecret,
-  type OpenLogin,
-  openLogin,
-  user,
-} from '../../support/strategy-harness.js';
+import { passportWith } from '../../support/passport-app.js';
+import { failing, logIn, type OpenLogin, openLogin, user } from '../../support/strategy-harness.js';
 
 // A callback that finds no attempt says why, as far as the request shows it. Visitors are told of cookies only where none
 // has come back.
@@ -139,6 +130,61 @@ it('no attempt, because no cookie came back: only then the visitor is told to al
   expect(problemOf(outcome?.[1])?.detail).toContain('allow cookies');
 });
 
+describe('a failed login says why', () => {
+  const at = (host?: string) => ({ headers: { host, cookie: 'other=1' } });
+  const UNKNOWN = 'if this happens again';
+
+  it.each<[string, string, object, string]>([
+    ['on another host', 'localhost:3000', at('127.0.0.1:3000'), 'came back to 127.0.0.1 but'],
+    ['on another port', 'localhost:3000', at('localhost:4000'), UNKNOWN],
+    ['on what is no host', 'app.example', at('<b>x</b>'), UNKNOWN],
+    ['on a host in capitals', 'app.example', at('A.Example:80'), 'came back to a.example but'],
+    ['without a host', 'app.example', at(), UNKNOWN],
+  ])('back %s, begun on %s', async (_what, from, back, expected) => {
+    const { start, comeBack } = openLogin();
+    await start({}, at(from));
+    const { outcome } = await comeBack('k1', { ...back, session: {} });
+    expect(outcome).toMatchObject(['fail', { message: expect.stringContaining(expected) }, 403]);
+    expect(JSON.stringify(outcome)).not.toContain('<b>');
+  });
+
+  const noReason = expect.stringContaining('verify gave no user');
+  const detailOf = expect.stringMatching(/^This site does not accept .* log out there first/);
+  it.each([
+    ['banned', 'banned', 'banned'],
+    [{ type: 'warn' }, expect.objectContaining({ type: 'warn', message: noReason }), detailOf],
+    [null, expect.objectContaining({ code: 'login_failed', message: noReason }), detailOf],
+  ])('when verify refuses with the info %j, also with failWithError', async (info, ...expected) => {
+    const [challenge, detail] = expected;
+    type Done = (...args: unknown[]) => void;
+    const verify = (_a: 1, _r: 1, _p: 1, done: Done) => done(null, false, info);
+    const end = async (authOptions: object) =>
+      (await logIn({ verify }, 'k1', {}, authOptions)).recorded;
+    const failed = [['fail', challenge, 401]];
+    expect(await end({})).toEqual(failed);
+    const [[name, error] = []] = await end({ failWithError: true });
+    expect([name, problemOf(error)]).toMatchObject(['error', { status: 401, detail }]);
+    // Passport's failureRedirect comes before its failWithError.
+    expect(await end({ failWithError: true, failureRedirect: '/' })).toEqual(failed);
+  });
+
+  /** Words that visitors of a shop do not know. */
+  const FOR_DEVELOPERS = /auth_key|SameSite|proxy|developer|verify|host|URL|regist|session|npx|_/i;
+  it.each<[string, object, object, string]>([
+    ['another browser', { auth_key: 'k1' }, { session: {} }, 'not started in this browser'],
+    ['a broken auth_key', { auth_key: ['a', 'b'] }, {}, 'not complete'],
+    ['a broken redirect URL', { x: '1?auth_key=k1' }, {}, 'tell the site'],
+    ['an auth_key of long ago', { auth_key: 'k1' }, {}, 'too old'],
+  ])('to the visitor in plain words, after %s', async (_why, query, more, expected) => {
+    const { start, visit } = openLogin(failing('auth_key_rejected'));
+    await start();
+    const { outcome } = await visit(query, more, { failWithError: true });
+    const detail = problemOf(outcome?.[1])?.detail;
+    expect(detail).toContain(expected);
+    expect(detail).not.toMatch(FOR_DEVELOPERS);
+  });
+});
+
 describe('with passport, in an array of strategies', () => {
   const named = (
     name: string,
@@ -154,8 +200,7 @@ describe('with passport, in an array of strategies', () => {
   /** How passport ends a callback that fails: with an error for `next`, a user, or a response. */
   async function end(names: string[], authOptions: object) {
     const { strategy, browser } = openLogin({ where: 'cookie', ...failing('auth_key_rejected') });
-    const passport = new Passport();
-    for (const it of [strategy, anonymous, refusing]) passport.use(it);
+    const passport = passportWith(strategy).use(anonymous).use(refusing);
     const visit = (query: object) =>
       new Promise<unknown[]>((resolve) => {
         const { req, res } = browser.request(query);
@@ -181,47 +226,3 @@ describe('with passport, in an array of strategies', () => {
     },
   );
 });
-
-it.each(expressVersions)(
-  'successReturnToOrRedirect on %s leads to the page that requireLogin has saved, and else where it says',
-  async (_version, express) => {
-    const { loginApi, serve } = await openShop();
-    const passport = new Passport();
-    passport.serializeUser((it, done) => done(null, it));
-    passport.deserializeUser((it: Express.User, done) => done(null, it));
-    passport.use(new MarketplaceStrategy({ loginApi }, ({ profile }) => ({ id: profile.id })));
-    const app = express();
-    app.use(session({ secret: longSecret(), resave: false, saveUninitialized: false }));
-    app.use(passport.session());
-    const login = passport.authenticate('marketplace', { successReturnToOrRedirect: '/home' });
-    app.get(['/login', '/callback'], login);
-    app.get('/account', requireLogin(), (req, res) => void res.send(req.originalUrl));
-    app.get('/home', (_req, res) => void res.send('home'));
-    app.use(errorHandler({ loginPath: '/login', log: false }));
-    const origin = await serve(app);
-    expect((await new Browser().logIn(`${origin}/account?tab=2`)).text).toBe('/account?tab=2');
-    const browser = new Browser();
-    expect((await browser.logIn(`${origin}/login`)).text).toBe('home');
-    const callback = browser.history.find((url) => url.includes('auth_key=')) ?? '';
-    expect((await browser.open(callback)).text).toBe('home');
-  },
-);
-
-it.each(expressVersions)(
-  'successReturnToOrRedirect on %s without a session leads where it says, because passport reads the page there',
-  async (_version, express) => {
-    const { loginApi, serve } = await openShop();
-    const passport = new Passport();
-    const loginAttempts = { cookieSecret: longSecret() };
-    const verify = ({ profile }: { profile: { id: string } }) => ({ id: profile.id });
-    passport.use(new MarketplaceStrategy({ loginApi, loginAttempts }, verify));
-    const app = express();
-    const options = { session: false, successReturnToOrRedirect: '/home' };
-    app.get(['/login', '/callback'], passport.authenticate('marketplace', options));
-    app.get('/account', requireLogin());
-    app.get('/home', (_req, res) => void res.send('home'));
-    app.use(errorHandler({ loginPath: '/login', log: false }));
-    const origin = await serve(app);
-    expect((await new Browser().logIn(`${origin}/account?tab=2`)).text).toBe('home');
-  },
-);

@@ -1,20 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import session from 'express-session';
 import { requireLogin, returnTo } from 'marketgate';
-import { type AuthenticateOptions, Passport } from 'passport';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { AuthenticateOptions } from 'passport';
+import { describe, expect, it } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { throwing } from '../../support/errors.js';
 import { allowNoUnhandledRejection } from '../../support/hear.js';
 import { fakeTimers, later } from '../../support/later.js';
 import { listen } from '../../support/listen.js';
-import {
-  cookieBrowser,
-  failing,
-  longSecret,
-  type OpenLogin,
-  openLogin,
-} from '../../support/strategy-harness.js';
+import { passportWith } from '../../support/passport-app.js';
+import { failing, longSecret, type OpenLogin, openLogin } from '../../support/strategy-harness.js';
 
 // The strategy with passport, most often on Node alone: no Express, and sessions of several kinds.
 
@@ -37,56 +32,27 @@ function sessionWith(methods: (data: Data, keep: (data: Data) => void) => Data):
   };
 }
 
-function empty(data: Data): void {
-  for (const key of Object.keys(data)) delete data[key];
-}
-
 const ironSession = () =>
   sessionWith((data, keep) => ({ save: async () => keep(data), destroy: () => keep({}) }));
 const withPromises = () =>
   sessionWith((data, keep) => ({
     id: 'a',
     save: async () => keep(data),
-    regenerate: async () => empty(data),
-  }));
-const withCallbacks = () =>
-  sessionWith((data, keep) => ({
-    save: (done: () => void) => [keep(data), done()],
-    regenerate: (done: () => void) => [empty(data), done()],
+    regenerate: async () => {},
   }));
 const cookieSession = () => sessionWith(() => ({}));
-/** As in Koa, where `req.session` keeps the data of what it is given, not its methods. */
-const ofKoa =
-  (use: Use): Use =>
-  (req, res, next) =>
-    use(req, res, () => {
-      let { session: kept } = req as { session?: object };
-      const set = (given: object) => {
-        kept = { ...given };
-      };
-      Object.defineProperty(req, 'session', { get: () => kept, set });
-      next();
-    });
 const expressSession = (cookie: session.CookieOptions = {}): Use =>
   session({
     ...{ secret: longSecret(), resave: false, saveUninitialized: false, cookie },
   }) as unknown as Use;
-
-function passportWith(options: OpenLogin = {}) {
-  const { strategy, exchanged } = openLogin(options);
-  const passport = new Passport();
-  passport.serializeUser((user, done) => done(null, user));
-  passport.deserializeUser((user: Express.User, done) => done(null, user));
-  passport.use(strategy);
-  return { passport, exchanged };
-}
 
 async function open(
   use: Use | undefined,
   authOptions: AuthenticateOptions = {},
   options: OpenLogin = {},
 ) {
-  const { passport, exchanged } = passportWith(options);
+  const { strategy, exchanged } = openLogin(options);
+  const passport = passportWith(strategy);
   const authenticate = passport.authenticate('marketplace', authOptions);
   const origin = await listen((req, res) => {
     Object.assign(req, { res });
@@ -118,29 +84,14 @@ async function open(
   return { ask, exchanged };
 }
 
-it.each<[string, () => Use, AuthenticateOptions]>([
-  ['express-session', expressSession, {}],
-  ['express-session, with keepSessionInfo', expressSession, { keepSessionInfo: true }],
-  ['one of Koa', () => ofKoa(withCallbacks()), {}],
-])('passport keeps a login in %s', async (_name, makeSession, authOptions) => {
-  const { ask, exchanged } = await open(makeSession(), authOptions);
-  const { response } = await ask('/login');
-  expect(response.headers.get('location')).toContain('/api/oauth?app_id=');
-  expect((await ask('/callback?auth_key=k1')).body).toEqual({ user: { id: '77' } });
-  expect((await ask('/account')).body).toEqual({ user: { id: '77' } });
-  expect(exchanged).toEqual(['k1']);
-});
-
 it.each([true, false])(
-  'a login takes along what was in the session only with keepSessionInfo: %s',
+  'a login in express-session takes along what was there only with keepSessionInfo: %s',
   async (keepSessionInfo) => {
-    {
-      const { ask } = await open(expressSession(), { keepSessionInfo });
-      await ask('/login?redeemed');
-      await ask('/callback?auth_key=k1');
-      const kept = keepSessionInfo && { redeemed: true };
-      expect((await ask('/account')).body).toEqual({ user: { id: '77' }, ...kept });
-    }
+    const { ask } = await open(expressSession(), { keepSessionInfo });
+    await ask('/login?redeemed');
+    await ask('/callback?auth_key=k1');
+    const kept = keepSessionInfo && { redeemed: true };
+    expect((await ask('/account')).body).toEqual({ user: { id: '77' }, ...kept });
   },
 );
 
@@ -203,24 +154,12 @@ describe('with a session that cannot keep a login', () => {
   });
 });
 
-describe('a session that does not answer is an error', () => {
-  const never = () => undefined;
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-  async function timeOut<T>(promise: Promise<T>): Promise<T> {
-    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
-    await vi.advanceTimersByTimeAsync(5000);
-    return promise;
-  }
-  const error = (method: string) =>
-    expect.objectContaining({
-      code: 'store_unavailable',
-      message: expect.stringMatching(`session.*${method}.* did not answer within 5000 ms`),
-    });
-
-  it('when the attempt is saved', async () => {
-    const { recorded } = await timeOut(openLogin().start({}, { session: { save: never } }));
-    expect(recorded).toEqual([['error', error('.save')]]);
-  });
+it('a session that does not answer when the attempt is saved is an error', async () => {
+  fakeTimers();
+  const { recorded } = await later(openLogin().start({}, { session: { save: () => undefined } }));
+  const message = expect.stringMatching(/session.*save.* did not answer within 5000 ms/);
+  const error = expect.objectContaining({ code: 'store_unavailable', message });
+  expect(recorded).toEqual([['error', error]]);
 });
 
 it('on Node alone, without a session, a login and "Continue" work with their state in a cookie', async () => {
@@ -237,8 +176,8 @@ it('on Node alone, without a session, a login and "Continue" work with their sta
 });
 
 it('an app without a session whose own callback keeps the login need not say session: false', async () => {
-  const { passport } = passportWith(inCookie);
-  const browser = cookieBrowser();
+  const { strategy, browser } = openLogin(inCookie);
+  const passport = passportWith(strategy);
   const visit = (query: object) =>
     new Promise((resolve) => {
       const { req, res } = browser.request(query);
@@ -258,7 +197,7 @@ describe('what the app throws ends no process: Node alone responds with 500, and
     ['in a callback, after an outage', failing('service_unavailable'), true],
     ['in the handler behind a login', {}, false],
   ])('%s', async (_name, options, hasCallback) => {
-    const { passport } = passportWith(options);
+    const passport = passportWith(openLogin(options).strategy);
     const fail = throwing(new TypeError('of the app'));
     const authenticate = hasCallback
       ? passport.authenticate('marketplace', fail)
