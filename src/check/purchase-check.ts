@@ -174,12 +174,6 @@ const OPTIONS = {
   },
 } satisfies Table<CheckPurchaseOptions>;
 
-/** What a call for a visitor takes. */
-export interface VisitorCall extends VisitorCallOptions {
-  /** Whether the visitor has left. */
-  readonly hasLeft?: boolean;
-}
-
 /** Makes the function that finds out what a code is worth. It rejects with the errors of the app's own functions. */
 export function makeDecide<Req>(
   owner: string,
@@ -190,15 +184,16 @@ export function makeDecide<Req>(
   const clock = keyApi.clock ?? Date.now;
 
   /**
-   * @param sent the code as it came.
-   * @param callFor gives the options of the call. Called once, where there is a code to ask about.
+   * @param sent the code as it came, or a promise of it.
+   * @param callFor gives the options of the call, and whether the visitor has left since. Called once, where there is a code to
+   * ask about.
    */
   return async function decide(
     sent: unknown,
     req: Req,
-    callFor: (fresh: boolean) => VisitorCall,
+    callFor: (fresh: boolean) => VisitorCallOptions & { readonly hasLeft?: boolean },
   ): Promise<CheckResult> {
-    const pasted = sentText(sent);
+    const pasted = sentText(await sent);
     if (pasted === undefined) return absent(NO_CODE);
     if (pasted === null) {
       warnOnce('MARKETGATE_CODE_NOT_TEXT');

@@ -34,6 +34,7 @@ export function fromHeader(name: string): CodeSource {
  * no-break space or the dash of a word processor.
  */
 function inUtf8(value: string): string {
+  if (!/[^ -~]/.test(value)) return value;
   const bytes = Buffer.from(value, 'latin1');
   // A header of a mock can be any text.
   return isUtf8(bytes) && !/[\u0100-\uffff]/.test(value) ? bytes.toString() : value;

@@ -5,7 +5,7 @@ import { itemId } from '../model/item.js';
 import { functionOf, readOptions, shaped, type Table } from '../options.js';
 import { type ClientOption, clientOption } from '../web/client.js';
 import type { Middleware } from './context.js';
-import { middleware, RequestCall } from './middleware.js';
+import { middleware, VisitorCall } from './middleware.js';
 
 /**
  * Puts the whole catalogue at `req.marketplace.items` (specification: items/all); empty when the service
@@ -19,7 +19,7 @@ import { middleware, RequestCall } from './middleware.js';
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): Middleware {
   shaped<Pick<KeyApi, 'listItems'>>(['listItems'], 'a KeyApi')('loadItems', 'keyApi', keyApi);
   return middleware(async ({ res, next, context }) => {
-    context.items = await keyApi.listItems(new RequestCall(res));
+    context.items = await keyApi.listItems(new VisitorCall(res));
     next();
   });
 }
@@ -64,7 +64,7 @@ export function loadItem(
 
   return middleware(async ({ req, res, next, context }) => {
     const id = itemId(await idOf(req));
-    const item = await keyApi.getItem(id, new RequestCall(res, client(req)));
+    const item = await keyApi.getItem(id, new VisitorCall(res, client(req)));
     if (!item) {
       throw new MarketgateError(
         'item_not_found',
@@ -87,7 +87,7 @@ export function loadItem(
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>): Middleware {
   shaped<Pick<KeyApi, 'getAccount'>>(['getAccount'], 'a KeyApi')('loadAccount', 'keyApi', keyApi);
   return middleware(async ({ res, next, context }) => {
-    context.account = { ...(await keyApi.getAccount(new RequestCall(res))) };
+    context.account = { ...(await keyApi.getAccount(new VisitorCall(res))) };
     next();
   });
 }

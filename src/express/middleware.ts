@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import type { VisitorCall } from '../check/purchase-check.js';
+import type { VisitorCallOptions } from '../cache/cache.js';
 import { asError, isMarketgateError, MarketgateError } from '../errors.js';
 import type { AppId } from '../options.js';
 import { handleThrown, refuseWith } from '../web/response.js';
 import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
 
-/** What a middleware works with. `next` can be called once; later calls do nothing. */
-export interface Call {
+/** A request, as a middleware works with it. `next` can be called once; later calls do nothing. */
+export interface Visit {
   readonly req: Request;
   readonly res: Response;
   readonly next: NextFunction;
@@ -37,10 +37,10 @@ export function onceNext(
  * that keep the refusal out of caches. An error of the package is dropped where the app has sent a whole response meanwhile, as
  * after a timeout: Express would close the connection, which can already carry the visitor's next request.
  */
-export function middleware(run: (call: Call) => Promise<void>): Middleware {
+export function middleware(run: (visit: Visit) => Promise<void>): Middleware {
   return (req, res, given) => {
     const next = onceNext(req, res, given);
-    run({ req, res, next, context: contextOf(req, res) } as Call).catch((error: unknown) => {
+    run({ req, res, next, context: contextOf(req, res) } as Visit).catch((error: unknown) => {
       if (res.writableFinished && isMarketgateError(error)) return;
       refuseWith(res, error);
       next(asError(error));
@@ -49,7 +49,7 @@ export function middleware(run: (call: Call) => Promise<void>): Middleware {
 }
 
 /** The options of a call to a client, made for the visitor of a request. */
-export class RequestCall implements VisitorCall {
+export class VisitorCall implements VisitorCallOptions {
   readonly #res: ServerResponse;
   #signal: AbortSignal | undefined;
 
@@ -71,7 +71,7 @@ export class RequestCall implements VisitorCall {
   }
 
   get hasLeft(): boolean {
-    return this.#signal?.aborted ?? this.#res.closed;
+    return this.#signal?.aborted === true;
   }
 }
 

@@ -23,7 +23,7 @@ import { refuseWith } from '../web/response.js';
 import { idOfUser } from '../web/user.js';
 import { type CodeSource, codeOption } from './code-source.js';
 import { keepPrivate, type MarketplaceContext, type Middleware, varyOn } from './context.js';
-import { type Call, middleware, RequestCall } from './middleware.js';
+import { middleware, VisitorCall } from './middleware.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions
@@ -99,9 +99,8 @@ export function requirePurchase(
   const letsInOutage = onUnknown === 'allow';
   const { decide, headers } = makeGuard(owner, keyApi, given, letsInOutage);
 
-  return middleware(async (call) => {
-    const { req, res, next, context } = call;
-    const result = await decide(call);
+  return middleware(async ({ req, res, next, context }) => {
+    const result = await decide(req, res);
     const reason = setContext(context, result);
     const allowed = reason === undefined || (letsInOutage && result.isOutage === true);
     report(req, allowed, reason);
@@ -155,9 +154,8 @@ export function loadPurchase(
 ): Middleware {
   const owner = 'loadPurchase';
   const { decide, headers } = makeGuard(owner, keyApi, readOptions(owner, LOAD_OPTIONS, options));
-  return middleware(async (call) => {
-    const { res, next, context } = call;
-    const result = await decide(call);
+  return middleware(async ({ req, res, next, context }) => {
+    const result = await decide(req, res);
     setContext(context, result);
     // Without a code, the page is the same for all visitors.
     if (result.verdict === 'absent') varyOn(res, headers);
@@ -177,8 +175,8 @@ function makeGuard(
   purchaseValidator(owner, 'keyApi', keyApi);
   const decide = makeDecide(owner, keyApi, conditions, letsInOutage);
   return {
-    decide: async ({ req, res }: Call): Promise<CheckResult> =>
-      decide(await code(req), req, (fresh) => new RequestCall(res, client(req), fresh)),
+    decide: (req: Request, res: Response): Promise<CheckResult> =>
+      decide(code(req), req, (fresh) => new VisitorCall(res, client(req), fresh)),
     // A session usually says who holds the code.
     headers: [...(code.headers ?? []), ...(conditions.holder ? ['Cookie'] : [])],
   };

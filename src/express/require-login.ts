@@ -30,7 +30,7 @@ import { noStore, redirect } from '../web/response.js';
 import { keepPage, safeReturnTo } from '../web/return-to.js';
 import { idOfUser, isLoggedIn, serializedUser, userOfApp } from '../web/user.js';
 import { keepPrivate, type Middleware } from './context.js';
-import { type Call, middleware } from './middleware.js';
+import { middleware, type Visit } from './middleware.js';
 
 /**
  * Gives the `user_id` that the token of the logged-in user is stored under, or a promise of it. Where it gives nothing
@@ -203,14 +203,14 @@ export function pathOption(owner: string, name: string, value: unknown): string 
 }
 
 /** Makes a guard, which redirects to its `loginPath` if it has one. `errorHandler` answers all that it throws. */
-const guard = (loginPath: string | undefined, run: (call: Call) => Promise<void>): Middleware =>
-  middleware(async (call) => {
+const guard = (loginPath: string | undefined, run: (visit: Visit) => Promise<void>): Middleware =>
+  middleware(async (visit) => {
     try {
-      await run(call);
+      await run(visit);
     } catch (error) {
       if (loginPath === undefined) throw error;
-      const given = blameGuard(error, loginPath, call.req);
-      if (await redirectToLogin(given, loginPath, call.req, call.res)) return;
+      const given = blameGuard(error, loginPath, visit.req);
+      if (await redirectToLogin(given, loginPath, visit.req, visit.res)) return;
       throw given;
     }
   });
