@@ -71,8 +71,8 @@ export interface CacheParts<T> {
   readonly clock: () => number;
   /** Asks the service. */
   readonly request: (spelling: string, options: RequestOptions) => Promise<T | null>;
-  /** Throws where it is known that a request for this client would be refused, so that such a refusal costs no lookup. */
-  readonly check: (client: AppId) => void;
+  /** Why a request for this client would be refused, where that is known: such a refusal costs no lookup. */
+  readonly refusal: (client: AppId) => MarketgateError | undefined;
   /** Makes of an answer what callers share. */
   readonly freeze: (value: T) => T;
   readonly shared: SharedTier | undefined;
@@ -159,22 +159,25 @@ export class Cache<T extends object> {
     for (;;) {
       // A caller that passes `fresh` must not get an answer that was requested earlier.
       const joined = isFresh ? undefined : this.#joinable(key, spelling);
-      try {
-        if (joined === undefined) this.#check(options.client);
-        signal ??= options.signal;
-        if (signal !== undefined) checkSignal(signal);
-        const lookup =
-          joined ?? this.#begin({ spelling, key, client: options.client, isFresh, elapsed });
-        return await lookup.inFlight.join(signal);
-      } catch (error) {
-        // Of the client that began the lookup. Others are not refused for it.
-        if (joined && isMarketgateError(error) && error.code === 'too_many_attempts') continue;
-        const isUseful = mayBeStale && !isFresh && !signal?.aborted;
-        const stale = isUseful ? this.staleIfError(key, error) : undefined;
-        if (stale === undefined) throw error;
-        this.report('stale-if-error', stale);
-        return stale;
+      let error: unknown = joined ? undefined : this.#refusal(options.client);
+      if (error === undefined) {
+        try {
+          signal ??= options.signal;
+          if (signal !== undefined) checkSignal(signal);
+          const lookup =
+            joined ?? this.#begin({ spelling, key, client: options.client, isFresh, elapsed });
+          return await lookup.inFlight.join(signal);
+        } catch (thrown) {
+          error = thrown;
+        }
       }
+      // Of the client that began the lookup. Others are not refused for it.
+      if (joined && isMarketgateError(error) && error.code === 'too_many_attempts') continue;
+      const isUseful = mayBeStale && !isFresh && !signal?.aborted;
+      const stale = isUseful ? this.staleIfError(key, error) : undefined;
+      if (stale === undefined) throw error;
+      this.report('stale-if-error', stale);
+      return stale;
     }
   }
 
@@ -274,21 +277,23 @@ export class Cache<T extends object> {
 
   /** The newest lookup of this spelling whose answer counts. */
   #joinable(key: string, spelling: string): Lookup<T> | undefined {
-    return [...(this.#lookups.get(key) ?? [])].findLast(
-      (lookup) => lookup.spelling === spelling && !lookup.isVoid && !lookup.inFlight.signal.aborted,
+    const ofKey = this.#lookups.get(key);
+    return (
+      ofKey &&
+      [...ofKey].findLast(
+        (lookup) =>
+          lookup.spelling === spelling && !lookup.isVoid && !lookup.inFlight.signal.aborted,
+      )
     );
   }
 
-  /** @throws where a lookup would not reach the service, unless the shared cache can have the answer. */
-  #check(client: AppId): void {
-    const { shared, check } = this.parts;
-    if (shared !== undefined && !shared.isResting) return;
-    try {
-      check(client);
-    } catch (error) {
-      this.report('service', undefined, error);
-      throw error;
-    }
+  /** Why a lookup would not reach the service, unless the shared cache can have the answer. */
+  #refusal(client: AppId): MarketgateError | undefined {
+    const { shared, refusal } = this.parts;
+    if (shared !== undefined && !shared.isResting) return undefined;
+    const error = refusal(client);
+    if (error !== undefined) this.report('service', undefined, error);
+    return error;
   }
 
   #begin(cause: Cause): Lookup<T> {

@@ -1,6 +1,6 @@
-import type { GuessLimitOption } from '../guess/guess-limit.js';
+import { type GuessLimitOption, guessLimitOption } from '../guess/guess-limit.js';
 import { type FetchLike, HTTP_OPTIONS } from '../http/settings.js';
-import { type Table, unchecked } from '../options.js';
+import type { Table } from '../options.js';
 
 /** Options of both clients, {@link KeyApi} and {@link LoginApi}. */
 export interface ClientOptions {
@@ -39,5 +39,5 @@ export interface ClientOptions {
 
 export const CLIENT_OPTIONS = {
   ...HTTP_OPTIONS,
-  guessLimit: unchecked<GuessLimitOption | undefined>(),
+  guessLimit: guessLimitOption,
 } satisfies Table<ClientOptions>;

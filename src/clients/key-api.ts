@@ -124,7 +124,7 @@ export class KeyApi {
   readonly #keyCheck: KeyCheck;
   readonly #sharedTier: SharedTier | undefined;
   readonly #caches: Caches | undefined;
-  readonly #guesses: Guesses | undefined;
+  readonly #guesses: Guesses;
   /** The address of the service. */
   readonly #service: string;
   /** Milliseconds of one call. */
@@ -159,8 +159,7 @@ export class KeyApi {
     this.#encoding = given.validationEncoding;
     this.#codePattern = given.codePattern;
     this.#apiKey = given.apiKey;
-    const { guessLimit = {} } = given;
-    this.#guesses = guessLimit === false ? undefined : new Guesses(me, guessLimit, settings.timer);
+    this.#guesses = new Guesses(me, given.guessLimit, settings.timer);
     this.#timeout = settings.timeout;
     this.#timer = settings.timer;
     this.#service = `${settings.url.origin}${settings.url.basePath}`;
@@ -307,14 +306,14 @@ export class KeyApi {
    * @param value of the endpoint's parameter.
    */
   #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
-    const { hadPositive = false } = options;
-    const client = idText('KeyApi', 'client', options.client);
+    const { client, hadPositive = false } = options;
     return this.#http.within(nameOf(endpoint), options, async (deadline) => {
       const current = this.#apiKey();
       const apiKey = typeof current === 'string' ? current : await deadline.race(current);
-      const ask = () => this.#answer(endpoint, value, apiKey, deadline, hadPositive);
       const question = { client, scope: () => this.#scopeOf(apiKey), deadline };
-      return this.#guesses ? this.#guesses.count(question, ask) : ask();
+      return this.#guesses.count(question, () =>
+        this.#answer(endpoint, value, apiKey, deadline, hadPositive),
+      );
     });
   }
 
@@ -384,7 +383,7 @@ export class KeyApi {
         try {
           const answer = parseKeyAnswer(endpoint, value, response, secrets, onDrift);
           if (what === 'account') this.#keyCheck.note(apiKey);
-          return { answer, isBlamed: blamesKey(response) };
+          return { answer, isBlamed: answer === null && blamesKey(response) };
         } catch (error) {
           if (!isKeyRejected(error)) throw error;
           this.#keyCheck.note(apiKey, error);
@@ -407,10 +406,7 @@ export class KeyApi {
         clock,
         request: (value, options) => this.#ask(endpoint, value, options),
         freeze,
-        check: (client) => {
-          this.#http.throwIfOpen(nameOf(endpoint));
-          this.#guesses?.check(idText('KeyApi', 'client', client));
-        },
+        refusal: (client) => this.#http.refusal(nameOf(endpoint)) ?? this.#guesses.refusal(client),
         shared: this.#sharedTier,
       });
     return {

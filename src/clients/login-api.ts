@@ -21,7 +21,6 @@ import {
   checkedFor,
   choice,
   environmentText,
-  idText,
   positive,
   readOptions,
   type Table,
@@ -93,7 +92,7 @@ export class LoginApi {
   readonly #appSecret: string;
   readonly #tokenLifetime: number;
   readonly #authorizeMethod: 'post' | 'get';
-  readonly #guesses: Guesses | undefined;
+  readonly #guesses: Guesses;
 
   /**
    * Makes a client of the login API, for a {@link MarketplaceStrategy} or for calls of your own.
@@ -110,8 +109,7 @@ export class LoginApi {
       return { given, settings: clientSettings(me, 'authUrl', authUrl, given) };
     });
     this.clock = settings.clock;
-    const { guessLimit = {} } = given;
-    this.#guesses = guessLimit === false ? undefined : new Guesses(me, guessLimit, settings.timer);
+    this.#guesses = new Guesses(me, given.guessLimit, settings.timer);
     this.#appId = given.appId;
     this.#appSecret = given.appSecret;
     this.#tokenLifetime = given.tokenLifetime;
@@ -166,12 +164,10 @@ export class LoginApi {
       isRepeatable: false,
       parse: (response) => parseToken(response, secrets),
     };
-    const { signal } = options;
-    const client = idText('LoginApi', 'client', options.client);
+    const { signal, client } = options;
     const value = await this.#http.within(nameOf(request), { signal }, (deadline) => {
-      const ask = () => this.#http.send(request, deadline);
       const question = { client, scope: () => this.#loginUrl, deadline };
-      return this.#guesses ? this.#guesses.count(question, ask) : ask();
+      return this.#guesses.count(question, () => this.#http.send(request, deadline));
     });
     return { value, issuedAt, expiresAt: issuedAt + this.#tokenLifetime };
   }

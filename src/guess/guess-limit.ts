@@ -34,7 +34,7 @@ export interface GuessLimit {
 export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
 
 /** {@link GuessLimitOptions}, checked and complete. */
-export type Limits = Readonly<Record<keyof GuessLimitOptions, number>>;
+type Limits = Readonly<Record<keyof GuessLimitOptions, number>>;
 
 const guesses =
   (fallback: number): Check<number> =>
@@ -58,24 +58,26 @@ export const LIMITS = {
 } satisfies Table<GuessLimitOptions>;
 
 const WHAT = '{ limit, windowMs, total }, a RedisGuessLimit or another GuessLimit, or false';
+/** `guessLimit: false`. */
+const NO_LIMITS = { limit: Number.POSITIVE_INFINITY, windowMs: 1, total: Number.POSITIVE_INFINITY };
 
-/**
- * Checks the option `guessLimit`. A {@link GuessLimit} of the app's need not say how much it allows.
- * @throws TypeError that names the wrong option.
- */
-export function guessLimitOption(owner: string, option: Exclude<GuessLimitOption, false>) {
-  shaped<GuessLimit>([], WHAT)(owner, 'guessLimit', option);
-  if (!('check' in option || 'add' in option)) {
-    return { limits: readOptions(owner, LIMITS, option, 'guessLimit'), shared: undefined };
-  }
-  const shared = shaped<GuessLimit & Partial<Limits>>(['check', 'add'], WHAT)(
-    owner,
-    'guessLimit',
-    option,
-  );
-  const { limit, windowMs, total } = shared;
-  return { limits: readOptions(owner, LIMITS, { limit, windowMs, total }, 'guessLimit'), shared };
+/** The option `guessLimit`: the limits of this process, and what counts for all processes. */
+export interface GuessRules {
+  /** A {@link GuessLimit} of the app's need not say how much it allows: then they hold while that cannot count. */
+  readonly limits: Limits;
+  readonly shared: (GuessLimit & Partial<Limits>) | undefined;
 }
+
+export const guessLimitOption: Check<GuessRules> = (owner, name, option = {}) => {
+  if (option === false) return { limits: NO_LIMITS, shared: undefined };
+  const given = shaped<GuessLimitOptions & Partial<GuessLimit>>([], WHAT)(owner, name, option);
+  if (!('check' in given || 'add' in given)) {
+    return { limits: readOptions(owner, LIMITS, given, name), shared: undefined };
+  }
+  const shared = shaped<GuessLimit & Partial<Limits>>(['check', 'add'], WHAT)(owner, name, given);
+  const { limit, windowMs, total } = shared;
+  return { limits: readOptions(owner, LIMITS, { limit, windowMs, total }, name), shared };
+};
 
 export const tooManyAttempts = (seconds: number): MarketgateError =>
   new MarketgateError(

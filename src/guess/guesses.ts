@@ -1,15 +1,11 @@
 import { type Deadline, NoAnswer, withTimeout } from '../deadline.js';
 import { reportDrift, warnOnce } from '../diagnostics.js';
-import { isMarketgateError } from '../errors.js';
+import { isMarketgateError, type MarketgateError } from '../errors.js';
 import { failureOf } from '../http/failure.js';
 import { lru } from '../lru.js';
+import { type AppId, idText } from '../options.js';
 import { clientKey } from './client-key.js';
-import {
-  type GuessLimit,
-  type GuessLimitOption,
-  guessLimitOption,
-  tooManyAttempts,
-} from './guess-limit.js';
+import { type GuessLimit, type GuessRules, tooManyAttempts } from './guess-limit.js';
 
 /** Milliseconds that a {@link GuessLimit} has for one call. */
 const SHARED_TIMEOUT = 500;
@@ -50,8 +46,8 @@ interface Client {
 
 /** What {@link Guesses.count} needs to know of a question. */
 interface Question {
-  /** Who is counted; `undefined`: nobody. */
-  readonly client: string | undefined;
+  /** Who is counted. */
+  readonly client: AppId;
   /** Names the service and the account, for a {@link GuessLimit}. */
   readonly scope: () => string;
   readonly deadline: Deadline;
@@ -70,31 +66,28 @@ export class Guesses {
   readonly #all: Client;
   /** Go on when a question has ended. */
   #waiting: (() => void)[] = [];
-  readonly #limits: ReturnType<typeof guessLimitOption>['limits'];
-  readonly #shared: GuessLimit | undefined;
   /** Whether the limits of this process hold while the shared limit answers. They do not if an app's own limit names none. */
   readonly #hasLimits: boolean;
 
   /**
+   * @param owner whose option `client` is counted, for errors.
    * @param clock milliseconds, for durations.
-   * @throws TypeError that names the wrong option.
    */
   constructor(
-    owner: string,
-    option: Exclude<GuessLimitOption, false>,
+    private readonly owner: string,
+    private readonly rules: GuessRules,
     private readonly clock: () => number,
   ) {
-    const { limits, shared } = guessLimitOption(owner, option);
-    this.#limits = limits;
-    this.#shared = shared;
-    this.#hasLimits = shared?.limit !== undefined || shared === undefined;
+    const { shared } = rules;
+    this.#hasLimits = shared === undefined || shared.limit !== undefined;
     this.#all = this.#newClient();
   }
 
-  /** @throws MarketgateError `too_many_attempts`, where this process knows that the client is over the limit. */
-  check(client: string | undefined): void {
-    const known = client === undefined ? undefined : this.#clients.peek(clientKey(client));
-    if (known !== undefined && this.#hasLimits) this.#throwIfOver(known);
+  /** `too_many_attempts`, where this process knows that the client is over the limit. */
+  refusal(client: AppId): MarketgateError | undefined {
+    const key = this.#keyOf(client);
+    const known = key === undefined ? undefined : this.#clients.peek(key);
+    return known && this.#hasLimits ? this.#refusalOf(known) : undefined;
   }
 
   /**
@@ -102,14 +95,15 @@ export class Guesses {
    * @throws MarketgateError `too_many_attempts`; what `ask` throws; or the reason of the deadline.
    */
   async count<T>({ client, scope, deadline }: Question, ask: () => Promise<T>): Promise<T> {
-    if (client === undefined) return ask();
-    const key = clientKey(client);
+    const key = this.#keyOf(client);
+    if (key === undefined) return ask();
     const own = this.#clients.get(key) ?? this.#newClient();
     this.#clients.set(key, own);
     await this.#enter(own, deadline);
     let isGuess = false;
     try {
-      await this.#checkShared(own, key, scope);
+      const { shared } = this.rules;
+      if (shared !== undefined) await this.#askShared(shared, own, key, scope);
       const answer = await ask();
       isGuess = answer === null;
       return answer;
@@ -121,15 +115,22 @@ export class Guesses {
     }
   }
 
+  /** `undefined`: nobody is counted. @throws TypeError for what is no id. */
+  #keyOf(client: AppId): string | undefined {
+    const text = idText(this.owner, 'client', client);
+    return text === undefined ? undefined : clientKey(text);
+  }
+
   #newClient(): Client {
-    return { failed: new Window(this.#limits.windowMs), inFlight: 0 };
+    return { failed: new Window(this.rules.limits.windowMs), inFlight: 0 };
   }
 
   /** Waits while what is in flight can still fill a limit. @throws MarketgateError `too_many_attempts`. */
   async #enter(client: Client, deadline: Deadline): Promise<void> {
-    const { limit, total } = this.#limits;
+    const { limit, total } = this.rules.limits;
     for (;;) {
-      if (this.#hasLimits) this.#throwIfOver(client);
+      const refusal = this.#hasLimits ? this.#refusalOf(client) : undefined;
+      if (refusal !== undefined) throw refusal;
       const own = this.#openOf(client);
       if (own === 0 || (own < limit && this.#openOf(this.#all) < total)) break;
       await deadline.race(new Promise<void>((wake) => this.#waiting.push(wake)));
@@ -143,27 +144,31 @@ export class Guesses {
     return inFlight + (this.#hasLimits ? failed.count(this.clock()) : 0);
   }
 
-  #throwIfOver({ failed }: Client): void {
+  #refusalOf({ failed }: Client): MarketgateError | undefined {
     const now = this.clock();
     const count = failed.count(now);
     const all = this.#all.failed;
-    if (count >= this.#limits.limit) throw tooManyAttempts(failed.secondsLeft(now));
-    if (count > 0 && all.count(now) >= this.#limits.total) {
-      throw tooManyAttempts(Math.min(failed.secondsLeft(now), all.secondsLeft(now)));
-    }
+    const { limit, total } = this.rules.limits;
+    if (count >= limit) return tooManyAttempts(failed.secondsLeft(now));
+    if (count === 0 || all.count(now) < total) return undefined;
+    return tooManyAttempts(Math.min(failed.secondsLeft(now), all.secondsLeft(now)));
   }
 
   /** @throws MarketgateError `too_many_attempts`, by the limit of all processes; by that of this one if the other cannot count. */
-  async #checkShared(client: Client, key: string, scope: () => string): Promise<void> {
-    const shared = this.#shared;
-    if (shared === undefined) return;
+  async #askShared(
+    shared: GuessLimit,
+    client: Client,
+    key: string,
+    scope: () => string,
+  ): Promise<void> {
     let seconds: unknown;
     try {
       seconds = await withTimeout(SHARED_TIMEOUT, () => shared.check(key, scope()));
       if (typeof seconds !== 'number') throw new NoAnswer('gave no number of seconds');
     } catch (error) {
       reportFailure(shared, 'guessLimit.check', error);
-      this.#throwIfOver(client);
+      const refusal = this.#refusalOf(client);
+      if (refusal !== undefined) throw refusal;
       return;
     }
     if (seconds > 0) throw tooManyAttempts(seconds);
@@ -171,8 +176,8 @@ export class Guesses {
 
   /** Counts a guess everywhere before the next question has its turn. */
   async #end(client: Client, isGuess: boolean, key: string, scope: () => string): Promise<void> {
-    const shared = this.#shared;
     if (isGuess) {
+      const { shared } = this.rules;
       for (const { failed } of [client, this.#all]) failed.add(this.clock());
       if (shared !== undefined) {
         const adding = withTimeout(SHARED_TIMEOUT, () => shared.add(key, scope()));

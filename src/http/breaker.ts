@@ -1,5 +1,5 @@
 import type { Deadline } from '../deadline.js';
-import { isMarketgateError, withRetryAfter } from '../errors.js';
+import { isMarketgateError, type MarketgateError, withRetryAfter } from '../errors.js';
 import { Failure, failureOf, type Health, unavailable } from './failure.js';
 
 /** Calls without an answer in a row, after which the breaker can open. */
@@ -55,14 +55,14 @@ export class Breaker {
     return this.#open !== undefined;
   }
 
-  /** @throws MarketgateError `service_unavailable` where no call is let through. */
-  throwIfOpen(name: string): void {
+  /** The error of a call that is not let through now; `undefined`: it is. */
+  refusal(name: string): MarketgateError | undefined {
     const open = this.#open;
-    if (open === undefined || this.clock() >= open.until) return;
+    if (open === undefined || this.clock() >= open.until) return undefined;
     const { why } = open;
     const seconds = this.#secondsLeft(open);
     const words = why.isOutage ? 'the service is down' : 'the service asked to be left alone';
-    throw unavailable(
+    return unavailable(
       `${name}: not sent, because ${words}; it will be tried again in about ${seconds} s`,
       why,
       seconds,
@@ -71,7 +71,8 @@ export class Breaker {
 
   /** Lets a call through. @returns when. @throws MarketgateError `service_unavailable` where the breaker is open. */
   enter(name: string): number {
-    this.throwIfOpen(name);
+    const refusal = this.refusal(name);
+    if (refusal !== undefined) throw refusal;
     const now = this.clock();
     // This call tries.
     if (this.#open !== undefined) this.#open.until = now + REST;

@@ -90,9 +90,9 @@ export class HttpClient {
     }
   }
 
-  /** @throws MarketgateError `service_unavailable`, where the breaker would not let a call through. */
-  throwIfOpen(name: string): void {
-    this.#breaker.throwIfOpen(name);
+  /** The error of a call that the breaker would not let through. */
+  refusal(name: string): MarketgateError | undefined {
+    return this.#breaker.refusal(name);
   }
 
   /**

@@ -212,7 +212,7 @@ class Process {
     });
     this.cache = new Cache<Yes>({
       ...{ what: 'purchase', limits: LIMITS, clock: () => time.now, shared: this.tier },
-      ...{ freeze: (value) => value, request: () => this.#ask(), check: () => {} },
+      ...{ freeze: (value) => value, request: () => this.#ask(), refusal: () => undefined },
     });
   }
 
