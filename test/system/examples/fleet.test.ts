@@ -6,7 +6,7 @@ import { type RunningExample, startExample } from './run-example.js';
 
 /** Processes start slowly on a busy machine. */
 const PATIENT = { timeout: 25_000, interval: 50 };
-const WORKERS = 3;
+const WORKERS = 2;
 
 /** On a new connection, because the cluster distributes connections and not requests. */
 async function ask(url: string, headers: Record<string, string> = {}) {
