@@ -31,6 +31,8 @@ export async function demo(given: unknown, options: RunOptions): Promise<void> {
     onRequest: (request) => request.interface !== 'media' && print(request),
   });
   const { clock, codes } = sandbox;
+  // Before the shop starts, because express-session has a warning of its own there.
+  warnInProduction(options);
   try {
     // The address that commands ask by default, if it is free.
     const marketplace = await sandbox.listen(4000).catch(() => sandbox.listen());
@@ -61,7 +63,6 @@ ${styleText('bold', 'A walk')}
   3. Press "+ 10 minutes" there, because the shop has the same clock. The first visit to the download is still
      let in, and makes the shop ask again; the second is refused.
 ${styleText('dim', '\nWhat the shop asks of its marketplace is printed here. Ctrl+C ends it.')}`);
-    warnInProduction(options);
     try {
       await stopped;
     } finally {

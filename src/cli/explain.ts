@@ -25,10 +25,12 @@ export function explain(given: string, { self, io: { columns } }: RunOptions): s
   const codes = Object.keys(KINDS);
   const code = codes.find((each) => each.toLowerCase() === asked);
   if (code !== undefined) return textOf(pageOf(code), columns).trimEnd();
-  // In the order of how much a page is about the word.
+  // Errors before warnings, which are seldom meant, and each in the order of how much a page is about the word.
   const countIn = (each: string) => pageOf(each).toLowerCase().split(asked).length;
+  const isWarning = (each: string) => Number(KINDS[each] === 'warning');
   const isIn = (each: string) => KINDS[each] === asked || (asked.length > 2 && countIn(each) > 1);
-  const found = given === '' ? codes : codes.filter(isIn).sort((a, b) => countIn(b) - countIn(a));
+  const found = given === '' ? codes : codes.filter(isIn);
+  found.sort((a, b) => isWarning(a) - isWarning(b) || (given ? countIn(b) - countIn(a) : 0));
   const [only, ...others] = found;
   if (only !== undefined && others.length === 0) return textOf(pageOf(only), columns).trimEnd();
   if (found.length === 0) {

@@ -103,7 +103,7 @@ describe('marketgate explain', () => {
   it.each([
     ['402', /^purchase_required\n/],
     ['503', /^service_unavailable +503 .*\nstore_unavailable +503 /],
-    ['refund', /^purchase_code_invalid +403 /m],
+    ['refund', /^purchase_code_invalid +403 /],
     ['Purchase_Required', /^purchase_required\n/],
   ])(
     '%s: takes a status and a word too; the only page is printed, several are listed',
