@@ -80,7 +80,7 @@ describe('marketgate verify', () => {
     }
   });
 
-  it('does not say no when it could not find out, in words and as JSON', async () => {
+  it('does not say no when it could not find out, and names the variable that is wrong', async () => {
     const { environment, code } = await service();
     const stopped = { ...environment, MARKETPLACE_BASE_URL: await refusing() };
     const error = 'service_unavailable';
@@ -89,22 +89,9 @@ describe('marketgate verify', () => {
     const json = await cli(['verify', code('supported'), '--json'], stopped);
     const answer = { valid: null, error: { code: error } };
     expect([json.code, JSON.parse(json.out)]).toMatchObject([2, answer]);
-  });
-
-  it('names the variable that is wrong, in words and as JSON', async () => {
-    const { environment, code } = await service();
     const wrong = { ...environment, MARKETPLACE_API_KEY: 'wrong' };
-    const ran = await cli(['verify', code('supported')], wrong);
-    expect([ran.code, ran.err]).toEqual([
-      2,
-      expect.stringContaining('put it in MARKETPLACE_API_KEY'),
-    ]);
-    const json = await cli(['verify', code('supported'), '--json'], wrong);
-    const { message } = JSON.parse(json.out).error;
-    expect([json.code, message]).toEqual([
-      2,
-      expect.stringContaining('put it in MARKETPLACE_API_KEY'),
-    ]);
+    const { code: exitCode, err } = await cli(['verify', code('supported')], wrong);
+    expect([exitCode, err]).toEqual([2, expect.stringContaining('put it in MARKETPLACE_API_KEY')]);
   });
 
   it('- reads the code from stdin, and does not repeat what can be none', async () => {
@@ -119,10 +106,7 @@ describe('marketgate verify', () => {
 });
 
 describe('marketgate explain', () => {
-  it('takes a code in any letter case', async () => {
-    const page = (await cli(['explain', 'store_unavailable'])).out;
-    expect(page).toContain('What to do');
-    expect((await cli(['explain', 'Store_Unavailable'])).out).toBe(page);
+  it('names the code that was probably meant', async () => {
     const { code, err } = await cli(['explain', 'Stor_unavailable']);
     expect([code, err]).toEqual([2, expect.stringContaining('did you mean store_unavailable?')]);
   });

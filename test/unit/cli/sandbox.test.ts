@@ -141,14 +141,12 @@ describe('marketgate sandbox', () => {
     expect(after.replaceAll('\r\n', '').includes('\n')).toBe(!text.includes('\r\n'));
   });
 
-  it.each([
-    ['UTF-16', Buffer.from('\uFEFFPORT=3000\n', 'utf16le'), /is UTF-16.*save it as UTF-8/],
-    ['Latin-1', Buffer.from('# für mich\n', 'latin1'), /is not UTF-8/],
-  ])('--save-env leaves a file with %s as it is, and says why', async (_kind, bytes, sentence) => {
+  it('--save-env leaves a file that is not in UTF-8 as it is, and says why', async () => {
     const path = newPath('.env');
+    const bytes = Buffer.from('\uFEFFPORT=3000\n', 'utf16le');
     await writeFile(path, bytes);
     const { code, err } = await sandbox(['--save-env', path]);
-    expect([code, err]).toEqual([2, expect.stringMatching(sentence)]);
+    expect([code, err]).toEqual([2, expect.stringMatching(/is UTF-16.*save it as UTF-8/)]);
     expect(await readFile(path)).toEqual(bytes);
   });
 
@@ -158,15 +156,6 @@ describe('marketgate sandbox', () => {
     await writeFile(seed, JSON.stringify({ apps: [{ app_id: '1', app_secret, name: 'Mine' }] }));
     expect((await sandbox(['--save-env', path, '--seed', seed])).code).toBe(0);
     expect(parseEnv(await readFile(path, 'utf8')).MARKETPLACE_APP_SECRET).toBe(app_secret);
-  });
-
-  it('takes what export prints as a seed, also with a byte order mark', async () => {
-    const { environment, sandbox: first } = await service();
-    const { purchase_code } = first.data.addPurchase({ item_id: 1042 });
-    const seed = newPath('seed.json');
-    await writeFile(seed, `\uFEFF${(await cli(['sandbox', 'export'], environment)).out}`);
-    const { code, out } = await sandbox(['--seed', seed]);
-    expect([code, out]).toEqual([0, expect.stringContaining(purchase_code)]);
   });
 
   it('prints no control characters of a request', async () => {
@@ -281,8 +270,6 @@ describe('marketgate sandbox, on a sandbox that runs', () => {
   it.each([
     ['accept-login 3001', /^http:\/\/localhost:3000\/callback\?auth_key=\w+\n$/, /^Open it in the/],
     ['add-purchase 1042', /^[\da-f-]{36}\n$/, /^Fjord Light \(1042\): Valid, with support until/],
-    ['rotate-key northlight', /^[\da-f]{64}\n$/, /^The old api_key is rejected from now on/],
-    ['clock 1h', /^20\d\d-.*Z\n$/, /^The sandbox’s clock shows/],
     ['add-user kim', /^3006\n$/, /^kim can log in/],
   ])(
     '%s prints what a script wants alone on stdout, and the rest on stderr',
@@ -308,25 +295,19 @@ describe('marketgate sandbox, on a sandbox that runs', () => {
     expect(JSON.parse(json.out)).toMatchObject({ code: CODE, message: expect.any(String) });
   });
 
-  it('flips switches of a sandbox that runs, and puts them back', async () => {
+  it('sets switches from several words or one, shows them, and puts them back', async () => {
     const { sandbox, url } = await service();
     const control = (line: string) => cli(['sandbox', ...line.split(' '), '--url', url]);
     const { faults, dialect } = sandbox;
-    const set = await control('set errorRate=0.5 localised=de,nulls faults.rateLimit=5');
-    expect(set).toMatchObject({ code: 0, err: '' });
-    const on = 'faults.rateLimit=5, faults.errorRate=0.5, dialect.localised=de, dialect.nulls=true';
-    expect(set.out).toBe(`On: ${on}\n`);
-    expect(await control('set latency=300ms')).toMatchObject({
-      ...{ code: 2, out: '' },
-      err: expect.stringMatching(/^faults\.latency: expected milliseconds, as in 300/),
-    });
-    expect(faults).toMatchObject({ errorRate: 0.5, rateLimit: 5 });
-    expect(dialect).toMatchObject({ nulls: true, localised: 'de', rateLimit: false });
-    await control('set nulls=false faults.truncated=true html hang@/api/items/all');
-    expect([dialect.nulls, faults.truncated, faults.html]).toEqual([false, true, true]);
-    expect((await control('show')).out).toContain('faults.hang@/api/items/all=true');
-    await control('set errorRate=null');
-    expect(faults).toMatchObject({ errorRate: 0, rateLimit: 5 });
+    const set = await control('set errorRate=0.5 localised=de,html hang@/api/items/all');
+    const on = [
+      ...['faults.errorRate=0.5, faults.html=true, dialect.localised=de'],
+      ...['faults.hang@/api/items/all=true'],
+    ].join(', ');
+    expect(set).toEqual({ code: 0, out: `On: ${on}\n`, err: '' });
+    expect((await control('show')).out).toBe(set.out);
+    await control('set errorRate=null html=false');
+    expect([faults.errorRate, faults.html, dialect.localised]).toEqual([0, false, 'de']);
     expect((await control('reset')).out).toContain('No switch is on.');
   });
 

@@ -157,9 +157,6 @@ describe('the JSON API of a running sandbox', () => {
     ['faults.at: expected', { 'hang@everywhere': true }],
     ['faults.latency@key-api: expected', { 'latency@key-api': -1 }],
     ['faults.latency: expected milliseconds, as in 300 or', { latency: '300ms' }],
-    ['faults.latency: expected milliseconds', { latency: '[1]' }],
-    ['faults.rateLimit: expected true, false or a whole', { 'faults.rateLimit': '5s' }],
-    ['dialect.tokenMinutes: expected a number of minutes', { tokenMinutes: '1m' }],
     ['expected an object', []],
   ])('set: %s, and sets nothing at all', async (sentence, changes) => {
     const running = await start();

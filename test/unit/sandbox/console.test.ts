@@ -100,29 +100,6 @@ describe('the console', () => {
     expect([faults.at('/api/items/all').hang, dialect.localised]).toEqual([false, 'de']);
   });
 
-  it('says what an action did and when an app notices, next to the purchase, until the next action on it', async ({
-    running,
-  }) => {
-    const [sold, refunded] = [running.code('extended'), running.code('supported')];
-    const noteOf = async (code: string) =>
-      new RegExp(`<code>${code}(?:(?!<tr)[^])*<tr class="note">((?:(?!</tr>)[^])*)`).exec(
-        await page(running),
-      )?.[1];
-    expect(await noteOf(refunded)).toBeUndefined();
-    await post(running, 'refund', { purchase_code: refunded });
-    await running.postJson('/sandbox/api/renew', { purchase_code: sold });
-    expect(await noteOf(refunded)).toMatch(/Was refunded.*from the second visit once 5 minutes/);
-    expect(await noteOf(sold)).toContain('with support until');
-    await post(running, 'unrefund', { purchase_code: refunded });
-    expect(await noteOf(refunded)).toContain('asks again after 30 seconds');
-    const { headers } = await post(running, 'add-purchase', { item_id: '1046' });
-    const code = running.sandbox.data.purchases.at(-1)?.purchase_code ?? '';
-    expect(headers.get('location')).toBe('/sandbox/console#purchase-12');
-    expect(await noteOf(code)).toMatch(
-      /Copy code.*<a href="http:\/\/localhost:3999\/">Back to the shop/s,
-    );
-  });
-
   it('names the item of the address, and begins with its purchases', async ({ running }) => {
     const { text } = await running.get('/sandbox/console?item=1049');
     expect(text).toContain('<b>Slow Water</b>: sell it here, or renew');
