@@ -2,6 +2,7 @@ import {
   createCipheriv,
   createDecipheriv,
   createHmac,
+  createSecretKey,
   hash,
   hkdfSync,
   type KeyObject,
@@ -48,8 +49,8 @@ export function openText(
  * write access is not enough to make up a purchase, or to give one code the purchase of another.
  */
 export class Seal {
-  readonly #nameKey: Buffer;
-  readonly #valueKey: Buffer;
+  readonly #nameKey: KeyObject;
+  readonly #valueKey: KeyObject;
 
   /**
    * @param secret - the api_key. @param service - its address. Two shops on one Redis differ in one of them, and never read each
@@ -61,8 +62,8 @@ export class Seal {
   ) {
     const info = `marketgate shared cache ${hash('sha256', service, 'base64url')}`;
     const keys = Buffer.from(hkdfSync('sha256', secret, 'marketgate', info, 64));
-    this.#nameKey = keys.subarray(0, 32);
-    this.#valueKey = keys.subarray(32);
+    this.#nameKey = createSecretKey(keys.subarray(0, 32));
+    this.#valueKey = createSecretKey(keys.subarray(32));
   }
 
   /** The name of a key, the same in every process with this secret and service. */

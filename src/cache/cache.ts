@@ -29,7 +29,7 @@ const MAX_ROUNDS = 3;
 /** Milliseconds after a refresh that has failed, until the next one. */
 const PAUSE = 10_000;
 /** Own negative answers that are remembered. */
-const MAX_REFUSED = 10_000;
+const MAX_WITHDRAWN = 10_000;
 
 /** Options of one call. */
 export interface CallOptions {
@@ -117,10 +117,10 @@ export class Cache<T extends object> {
   readonly #positive;
   readonly #negative;
   /** When this process heard the last no about a key, or was told to forget it: older rows are not believed. */
-  readonly #refusedAt = lru<string, number>(MAX_REFUSED);
-  #allRefusedAt = Number.NEGATIVE_INFINITY;
+  readonly #withdrawnAt = lru<string, number>(MAX_WITHDRAWN);
+  #allWithdrawnAt = Number.NEGATIVE_INFINITY;
   /** What is in flight, by key, the newest last. */
-  readonly #lookups = new Map<string, Set<Lookup<T>>>();
+  readonly #lookups = new Map<string, readonly Lookup<T>[]>();
 
   constructor(private readonly parts: CacheParts<T>) {
     const { what, shared, limits } = parts;
@@ -132,7 +132,7 @@ export class Cache<T extends object> {
     this.#negative = lru<string, Answer<T> & { readonly spelling: string }>(maxInvalid);
     shared?.onWithdrawn((subject) => {
       if (subject === ALL) this.invalidateAll();
-      else if (subject.startsWith(`${what} `)) this.#forget(subject.slice(what.length + 1));
+      else if (subject.startsWith(`${what} `)) this.#withdraw(subject.slice(what.length + 1));
     });
   }
 
@@ -141,20 +141,31 @@ export class Cache<T extends object> {
    * @param options - of the call. The signal and the client are read only for a lookup, because a guard works them out.
    * @param mayBeStale - whether an answer past its `ttl` will do. @param elapsed - milliseconds of the call.
    */
-  async get(
+  get(
     spelling: string,
     options: VisitorCallOptions = {},
     mayBeStale = true,
     elapsed = 0,
-  ): Promise<Answer<T>> {
+  ): Answer<T> | Promise<Answer<T>> {
     const isFresh = flag('KeyApi', 'fresh', options.fresh);
     const key = spelling.toLowerCase();
     const cached = isFresh ? undefined : this.#current(spelling, key, mayBeStale);
-    if (cached !== undefined) {
-      if (this.isStale(cached)) this.#refresh(cached, key);
-      this.report(this.isStale(cached) ? 'stale' : 'cache', cached);
-      return cached;
-    }
+    if (cached === undefined)
+      return this.#wait(spelling, key, options, isFresh, mayBeStale, elapsed);
+    if (this.isStale(cached)) this.#refresh(cached, key);
+    this.report(this.isStale(cached) ? 'stale' : 'cache', cached);
+    return cached;
+  }
+
+  /** Waits for a lookup: a new one, or one in flight. */
+  async #wait(
+    spelling: string,
+    key: string,
+    options: VisitorCallOptions,
+    isFresh: boolean,
+    mayBeStale: boolean,
+    elapsed: number,
+  ): Promise<Answer<T>> {
     let signal: AbortSignal | undefined;
     for (;;) {
       // A caller that passes `fresh` must not get an answer that was requested earlier.
@@ -164,8 +175,7 @@ export class Cache<T extends object> {
         try {
           signal ??= options.signal;
           if (signal !== undefined) checkSignal(signal);
-          const lookup =
-            joined ?? this.#begin({ spelling, key, client: options.client, isFresh, elapsed });
+          const lookup = joined ?? this.#begin(spelling, key, options.client, isFresh, elapsed);
           return await lookup.inFlight.join(signal);
         } catch (thrown) {
           error = thrown;
@@ -195,23 +205,23 @@ export class Cache<T extends object> {
   knownSince(key: string): number {
     return Math.max(
       this.#positive.get(key)?.at ?? Number.NEGATIVE_INFINITY,
-      this.#refusedSince(key),
+      this.#withdrawnSince(key),
     );
   }
 
   /** Forgets what is cached about a spelling's key; what is in flight asks again, and older rows are not believed. */
   invalidate(spelling: string): void {
     const key = spelling.toLowerCase();
-    this.#forget(key);
-    this.#refusedAt.set(key, this.parts.clock());
+    this.#withdraw(key);
+    this.#withdrawnAt.set(key, this.parts.clock());
   }
 
   /** The same for all keys. */
   invalidateAll(): void {
-    for (const key of this.#lookups.keys()) this.#forget(key);
+    for (const key of this.#lookups.keys()) this.#withdraw(key);
     this.#positive.clear();
     this.#negative.clear();
-    this.#allRefusedAt = this.parts.clock();
+    this.#allWithdrawnAt = this.parts.clock();
   }
 
   /** What withdrawals call a spelling's key. */
@@ -256,7 +266,7 @@ export class Cache<T extends object> {
     const { spelling, failedAt } = entry;
     if (failedAt !== undefined && clock() - failedAt < PAUSE) return;
     if (this.#joinable(key, spelling) !== undefined) return;
-    const lookup = this.#begin({ spelling, key });
+    const lookup = this.#begin(spelling, key);
     lookup.inFlight.join().catch((error: unknown) => {
       entry.failedAt = clock();
       if (!isMarketgateError(error)) warnOnce('MARKETGATE_REFRESH_FAILED');
@@ -277,14 +287,11 @@ export class Cache<T extends object> {
 
   /** The newest lookup of this spelling whose answer counts. */
   #joinable(key: string, spelling: string): Lookup<T> | undefined {
-    const ofKey = this.#lookups.get(key);
-    return (
-      ofKey &&
-      [...ofKey].findLast(
-        (lookup) =>
-          lookup.spelling === spelling && !lookup.isVoid && !lookup.inFlight.signal.aborted,
-      )
-    );
+    return this.#lookups
+      .get(key)
+      ?.findLast(
+        (each) => each.spelling === spelling && !each.isWithdrawn && !each.inFlight.isAborted,
+      );
   }
 
   /** Why a lookup would not reach the service, unless the shared cache can have the answer. */
@@ -296,86 +303,84 @@ export class Cache<T extends object> {
     return error;
   }
 
-  #begin(cause: Cause): Lookup<T> {
-    const { key } = cause;
-    const ofKey = this.#lookups.get(key) ?? new Set();
-    this.#lookups.set(key, ofKey);
+  #begin(spelling: string, key: string, client?: AppId, isFresh = false, elapsed = 0): Lookup<T> {
     const inFlight: InFlight<Answer<T>> = new InFlight(
-      () => this.#run(lookup),
-      () => {
-        ofKey.delete(lookup);
-        if (ofKey.size === 0 && this.#lookups.get(key) === ofKey) this.#lookups.delete(key);
+      () => this.#find(lookup),
+      (error) => {
+        const others = this.#lookups.get(key)?.filter((each) => each !== lookup) ?? [];
+        if (others.length > 0) this.#lookups.set(key, others);
+        else this.#lookups.delete(key);
+        if (error !== undefined) this.report('service', undefined, error);
       },
     );
-    const lookup: Lookup<T> = { ...cause, begunAt: performance.now(), isVoid: false, inFlight };
-    ofKey.add(lookup);
+    const begunAt = performance.now() - elapsed;
+    const lookup = { spelling, key, client, isFresh, begunAt, isWithdrawn: false, inFlight };
+    this.#lookups.set(key, [...(this.#lookups.get(key) ?? []), lookup]);
     return lookup;
-  }
-
-  async #run(lookup: Lookup<T>): Promise<Answer<T>> {
-    try {
-      return await this.#find(lookup);
-    } catch (error) {
-      this.report('service', undefined, error);
-      throw error;
-    }
   }
 
   /** Finds an answer, and begins again while what it asks about is withdrawn before the answer arrives. */
   async #find(lookup: Lookup<T>): Promise<Answer<T>> {
-    const { limits, clock, shared, request, freeze } = this.parts;
-    const { spelling, key, client, isFresh = false } = lookup;
-    const subject = this.subjectOf(key);
+    const { spelling, key, isFresh } = lookup;
+    const { shared } = this.parts;
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      lookup.isVoid = false;
-      const seal = await shared?.open();
-      // As it is before the row is read: a message that is missed from here on makes the answer one of an earlier connection.
-      const connection = shared?.connection ?? 0;
-      const begunAt = clock();
-      const row = seal && (await shared?.read(seal, subject));
-      if (lookup.isVoid) continue;
+      lookup.isWithdrawn = false;
+      const row = await shared?.read(this.subjectOf(key));
+      if (lookup.isWithdrawn) continue;
 
       // Where the shared cache cannot be read, what is cached here counts. Where it can be, and has nothing, that does not.
-      const isKnown = row === undefined || this.#adopt(key, row, begunAt, connection);
+      const isKnown = row === undefined || this.#adopt(key, row);
       const known = isFresh || !isKnown ? undefined : this.#young(spelling, key);
       if (known !== undefined) {
         this.report(row ? 'shared' : 'cache', known);
         return known;
       }
-
-      const at = clock();
-      const elapsed = (lookup.elapsed ?? 0) + performance.now() - lookup.begunAt;
       // Nobody is counted for what the lookup asks again by itself.
-      const counted = round === 0 ? client : undefined;
-      const { signal } = lookup.inFlight;
-      const hadPositive = this.#positive.get(key) !== undefined;
-      const options = { signal, client: counted, hadPositive, elapsed };
-      const value = await request(spelling, options);
-
-      if (value === null) {
-        const no = { value, at: clock(), spelling };
-        // If it was withdrawn meanwhile, whoever comes next asks again.
-        if (!lookup.isVoid) {
-          this.#refuse(key, no);
-          if (seal) await shared?.withdraw(seal, subject, { value, spelling }, limits.invalidTtl);
-        }
-        this.report('service', no);
-        return no;
-      }
-
-      if (lookup.isVoid) continue;
-      const content = { value, spelling };
-      const id =
-        seal && row ? await shared?.write(seal, row.lease, content, clock() - at, this.#life) : '';
-      if (id === undefined || lookup.isVoid) continue;
-      const entry = { value: freeze(value), at, spelling, id, connection };
-      this.report('service', entry);
-      return this.#keep(key, entry);
+      const answer = await this.#ask(lookup, row, round === 0 ? lookup.client : undefined);
+      if (answer !== undefined) return answer;
     }
     throw new MarketgateError(
       'service_unavailable',
       'KeyApi: each answer was withdrawn before it arrived; try again',
     );
+  }
+
+  /** Asks the service, keeps its answer, and shares it. `undefined`: what was asked about was withdrawn meanwhile. */
+  async #ask(
+    lookup: Lookup<T>,
+    row: Row | undefined,
+    client: AppId,
+  ): Promise<Answer<T> | undefined> {
+    const { limits, clock, shared, request, freeze } = this.parts;
+    const { spelling, key } = lookup;
+    const connection = shared?.connection ?? 0;
+    const at = clock();
+    const value = await request(spelling, {
+      signal: lookup.inFlight.signal,
+      client,
+      hadPositive: this.#positive.get(key) !== undefined,
+      elapsed: performance.now() - lookup.begunAt,
+    });
+    if (value === null) {
+      // Another negative answer that has arrived meanwhile withdraws the key, and says the same.
+      if (lookup.isWithdrawn && !this.#negative.has(key)) return undefined;
+      const no = { value, at: clock(), spelling };
+      if (!lookup.isWithdrawn) {
+        this.#withdraw(key);
+        this.#withdrawnAt.set(key, no.at);
+        this.#negative.set(key, no);
+        await shared?.withdraw(this.subjectOf(key), { value, spelling }, limits.invalidTtl);
+      }
+      this.report('service', no);
+      return no;
+    }
+    if (lookup.isWithdrawn) return undefined;
+    const content = { value, spelling };
+    const id = row ? await shared?.write(row.lease, content, clock() - at, this.#life) : '';
+    if (id === undefined || lookup.isWithdrawn) return undefined;
+    const entry = { value: freeze(value), at, spelling, id, connection };
+    this.report('service', entry);
+    return this.#keep(key, entry);
   }
 
   /** A known answer that needs no request. */
@@ -386,18 +391,17 @@ export class Cache<T extends object> {
   }
 
   /**
-   * Takes over what is later of a row and what is cached here. @param begunAt - when the row was asked for.
+   * Takes over what is later of a row and what is cached here.
    * @returns false where the row says nothing.
    */
-  #adopt(key: string, { content, id, age }: Row, begunAt: number, connection: number): boolean {
+  #adopt(key: string, { content, id, age, connection }: Row): boolean {
     if (content === undefined) return false;
     const { value, spelling } = content;
-    // Its age is from between then and now. In doubt a positive answer is older, and a negative one is newer.
-    const at = (value === null ? this.parts.clock() : begunAt) - age;
+    const at = this.parts.clock() - age;
     const own = this.#positive.get(key);
     // A withdrawal since then would have replaced the row.
     if (own && (own.id === id || own.at > at)) own.connection = connection;
-    else if (at <= this.#refusedSince(key)) return false;
+    else if (at <= this.#withdrawnSince(key)) return false;
     else if (value === null) {
       this.#positive.delete(key);
       this.#negative.set(key, { value, at, spelling });
@@ -414,22 +418,15 @@ export class Cache<T extends object> {
     return entry;
   }
 
-  /** Caches a negative answer of the service. */
-  #refuse(key: string, no: Answer<T> & { readonly spelling: string }): void {
-    this.#forget(key);
-    this.#negative.set(key, no);
-    this.#refusedAt.set(key, no.at);
-  }
-
-  /** Forgets what is cached about a key; what is in flight asks again. */
-  #forget(key: string): void {
+  /** Removes what is cached about a key; what is in flight asks again. */
+  #withdraw(key: string): void {
     this.#positive.delete(key);
     this.#negative.delete(key);
-    for (const lookup of this.#lookups.get(key) ?? []) lookup.isVoid = true;
+    for (const lookup of this.#lookups.get(key) ?? []) lookup.isWithdrawn = true;
   }
 
-  #refusedSince(key: string): number {
-    return Math.max(this.#refusedAt.get(key) ?? Number.NEGATIVE_INFINITY, this.#allRefusedAt);
+  #withdrawnSince(key: string): number {
+    return Math.max(this.#withdrawnAt.get(key) ?? Number.NEGATIVE_INFINITY, this.#allWithdrawnAt);
   }
 
   #ageOf({ at }: Answer<T>): number {
@@ -437,22 +434,15 @@ export class Cache<T extends object> {
   }
 }
 
-/** Why a lookup begins. */
-interface Cause {
+/** A lookup in flight. */
+interface Lookup<T> {
   readonly spelling: string;
   readonly key: string;
-  /** Who has caused it. */
-  readonly client?: AppId;
-  /** Whether a caller has passed `fresh`. */
-  readonly isFresh?: boolean;
-  /** Milliseconds of the call that had elapsed. */
-  readonly elapsed?: number;
-}
-
-/** A lookup in flight. */
-interface Lookup<T> extends Cause {
+  readonly client: AppId;
+  readonly isFresh: boolean;
+  /** When its call began, by `performance.now`. */
   readonly begunAt: number;
   readonly inFlight: InFlight<Answer<T>>;
-  /** Whether what it asks about was withdrawn since it has asked. */
-  isVoid: boolean;
+  /** Whether its key was withdrawn since it has asked. */
+  isWithdrawn: boolean;
 }

@@ -5,7 +5,8 @@ import { onAbort } from '../deadline.js';
  * is aborted when the last caller has left.
  */
 export class InFlight<T> {
-  readonly #controller = new AbortController();
+  /** Made when it is needed, because an answer of the shared cache needs none. */
+  #controller: AbortController | undefined;
   readonly #answer: Promise<T>;
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
@@ -20,7 +21,12 @@ export class InFlight<T> {
 
   /** Ends the request. */
   get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
     return this.#controller.signal;
+  }
+
+  get isAborted(): boolean {
+    return this.#controller?.signal.aborted === true;
   }
 
   /** Waits for the answer. Rejects with the signal's reason when that is aborted first. */
@@ -34,7 +40,9 @@ export class InFlight<T> {
       const stop = onAbort(signal, () => {
         this.#callers--;
         reject(signal.reason);
-        if (this.#callers === 0) this.#controller.abort(signal.reason);
+        if (this.#callers > 0) return;
+        this.#controller ??= new AbortController();
+        this.#controller.abort(signal.reason);
       });
       this.#answer.then(resolve, reject).finally(stop);
     });

@@ -29,18 +29,22 @@ export interface Content {
   readonly spelling: string;
 }
 
-/** A row of the shared cache, and the lease under which it can be replaced. */
+/** A row of the shared cache. */
 export interface Row {
   /** What is stored. `undefined`: nothing, or nothing that this fleet has sealed. */
   readonly content: Content | undefined;
   /** Tells this answer from every other one, also from one of equal content. */
   readonly id: string;
-  /** Milliseconds since its request. */
+  /** Milliseconds since its request. In doubt a positive answer is older, and a negative one is newer. */
   readonly age: number;
+  /** The right to replace it. */
   readonly lease: Lease;
+  /** As it was before the row was read: a message that is missed from then on makes the answer one of an earlier connection. */
+  readonly connection: number;
 }
 
 interface Lease {
+  readonly seal: Seal;
   readonly name: string;
   readonly text: string;
   /** When it was read, by `performance.now`. */
@@ -98,37 +102,27 @@ export class SharedTier {
     this.#listeners.push(listener);
   }
 
-  /** Subscribes, and gets the seal of the current api_key. `undefined`: the shared cache cannot be used now. */
-  async open(): Promise<Seal | undefined> {
-    if (this.isResting) return undefined;
-    const { apiKey, timeout, service } = this.options;
-    const key = apiKey();
-    // The request to the service needs it too, so it is waited for longer than a call.
-    const secret =
-      typeof key === 'string' ? key : await withTimeout(timeout / 2, () => key).catch(() => {});
-    if (secret === undefined || this.#isClosed) return undefined;
-    if (this.#seal?.secret !== secret) this.#seal = new Seal(secret, service);
-    const seal = this.#seal;
-    if (this.#subscription === undefined) await this.#subscribe();
-    return seal;
-  }
-
-  /** Reads the row of a subject. */
-  async read(seal: Seal, subject: string): Promise<Row | undefined> {
+  /** Reads the row of a subject. `undefined`: the shared cache cannot be used now. */
+  async read(subject: string): Promise<Row | undefined> {
+    const seal = await this.#open();
+    if (seal === undefined) return undefined;
+    const { connection } = this;
     const name = seal.name(subject);
     const readAt = performance.now();
-    const row = await this.#call(async (cache) => checkRow(await cache.read(name)));
+    const row = await this.#call((cache) => cache.read(name), checkRow);
     if (row === undefined) return undefined;
-    const opened = row.value === undefined ? undefined : this.#opened(seal, name, row.value);
-    if (row.value !== undefined && opened === undefined) {
+    const { value, age } = row;
+    const content = value === undefined ? undefined : this.#opened(seal, name, value)?.content;
+    if (value !== undefined && content === undefined) {
       const expected = 'a value sealed by this fleet, of this version';
       reportDrift(this, { endpoint: 'shared cache', kind: 'dropped', path: 'value', expected });
     }
     return {
-      content: opened?.content as Content | undefined,
-      id: idOf(row.value ?? ''),
-      age: row.age,
-      lease: { name, text: row.lease, readAt },
+      content,
+      id: idOf(value ?? ''),
+      age: content?.value ? age + performance.now() - readAt : age,
+      lease: { seal, name, text: row.lease, readAt },
+      connection,
     };
   }
 
@@ -138,8 +132,7 @@ export class SharedTier {
    * @returns the id of its row, empty where it could not be stored; `undefined`: the subject was withdrawn meanwhile.
    */
   async write(
-    seal: Seal,
-    { name, text, readAt }: Lease,
+    { seal, name, text, readAt }: Lease,
     content: Content,
     age: number,
     life: number,
@@ -149,7 +142,7 @@ export class SharedTier {
     if (left <= 0 || performance.now() - readAt > LEASE_LIFE) return '';
     const stored = await this.#call(async (cache) => {
       // Throws where an undocumented field is nested too deeply for JSON.
-      const value = this.#sealed(seal, name, { content, at: this.options.clock() });
+      const value = this.#sealed(seal, name, { content });
       if (value.length > MAX_LENGTH) return '';
       return (await cache.write(name, value, Math.ceil(age), left, text)) && idOf(value);
     });
@@ -157,37 +150,27 @@ export class SharedTier {
   }
 
   /**
-   * Withdraws what all processes have about a subject, and tells them.
+   * Withdraws what all processes have about a subject, or about {@link ALL}, and tells them.
    * @param no - the negative answer that takes its place, for `life` milliseconds.
    * @returns whether the shared cache has done both.
    */
-  async withdraw(seal: Seal, subject: string, no?: Content, life = 0): Promise<boolean> {
-    const name = seal.name(subject);
-    const at = this.options.clock();
-    const value = no && life > 0 ? this.#sealed(seal, name, { content: no, at }) : undefined;
-    // The message comes last: whoever receives it finds the new row.
-    const isWithdrawn = await this.#call(async (cache) => {
-      await cache.withdraw(name, value, Math.ceil(life));
-      return true;
-    });
-    return isWithdrawn === true && this.#publish(seal, subject);
-  }
-
-  /** Tells the other processes that a subject was withdrawn. @returns whether that was sent. */
-  async #publish(seal: Seal, subject: string): Promise<boolean> {
-    const message = { subject, sender: this.#sender, at: this.options.clock() };
-    const isSent = await this.#call(async (cache) => {
-      await cache.publish(this.#sealed(seal, MESSAGE, message));
-      return true;
-    });
-    return isSent === true;
-  }
-
-  /** Withdraws a subject or {@link ALL} for `KeyApi.invalidate`. @returns whether the shared cache has done it. */
-  async invalidate(subject: string): Promise<boolean> {
-    const seal = await this.open();
-    if (seal === undefined) return false;
-    return subject === ALL ? this.#publish(seal, ALL) : this.withdraw(seal, subject);
+  async withdraw(subject: string, no?: Content, life = 0): Promise<boolean> {
+    const seal = await this.#open();
+    const isDone =
+      seal &&
+      (await this.#call(async (cache) => {
+        if (subject === ALL) return true;
+        const name = seal.name(subject);
+        const value = no && life > 0 ? this.#sealed(seal, name, { content: no }) : undefined;
+        await cache.withdraw(name, value, Math.ceil(life));
+        return true;
+      })) &&
+      // The message comes last: whoever receives it finds the new row.
+      (await this.#call(async (cache) => {
+        await cache.publish(this.#sealed(seal, MESSAGE, { subject, sender: this.#sender }));
+        return true;
+      }));
+    return isDone === true;
   }
 
   close(): void {
@@ -195,12 +178,17 @@ export class SharedTier {
     this.#subscription?.then((stop) => stop()).catch(() => {});
   }
 
-  /** Makes a call. `undefined`: it has failed, or was not made. */
-  async #call<T>(make: (cache: SharedCache) => Promise<T>): Promise<T | undefined> {
+  /** Makes a call. `undefined`: it has failed, or was not made. @param check - throws for a reply that is none. */
+  async #call<T>(
+    make: (cache: SharedCache) => Promise<T>,
+    check?: (reply: T) => void,
+  ): Promise<T | undefined> {
     if (this.isResting) return undefined;
     const { connection } = this;
     try {
-      return await withTimeout(MAX_CALL, () => make(this.cache));
+      const reply = await withTimeout(MAX_CALL, () => make(this.cache));
+      check?.(reply);
+      return reply;
     } catch (error) {
       if (!this.#isClosed) warnOnce('MARKETGATE_CACHE_NOT_SHARED', reasonOf(error));
       // A call that was made before the connection came back says nothing about it.
@@ -209,8 +197,31 @@ export class SharedTier {
     }
   }
 
-  /** Waits for the subscription a little, because what is learned before messages arrive must be asked about again. */
-  async #subscribe(): Promise<void> {
+  /** Subscribes, and gets the seal of the current api_key. `undefined`: the shared cache cannot be used now. */
+  #open(): Seal | undefined | Promise<Seal | undefined> {
+    if (this.isResting) return undefined;
+    const key = this.options.apiKey();
+    // Nearly every lookup has nothing to wait for.
+    const isOpen = this.#subscription !== undefined && this.#seal?.secret === key;
+    return isOpen ? this.#seal : this.#begin(key);
+  }
+
+  async #begin(key: string | Promise<string>): Promise<Seal | undefined> {
+    const { timeout, service } = this.options;
+    // The request to the service needs it too, so it is waited for longer than a call.
+    const secret =
+      typeof key === 'string' ? key : await withTimeout(timeout / 2, () => key).catch(() => {});
+    if (secret === undefined || this.#isClosed) return undefined;
+    if (this.#seal?.secret !== secret) this.#seal = new Seal(secret, service);
+    const seal = this.#seal;
+    // Waits for it a little, because what is learned before messages arrive must be asked about again.
+    if (this.#subscription === undefined) {
+      await withTimeout(MAX_CALL, () => this.#subscribe()).catch(() => {});
+    }
+    return seal;
+  }
+
+  #subscribe(): Promise<unknown> {
     const subscription = Promise.resolve().then(() =>
       this.cache.subscribe(
         (message) => this.#onMessage(message),
@@ -222,7 +233,7 @@ export class SharedTier {
     subscription.catch(() => {
       this.#subscription = undefined;
     });
-    await withTimeout(MAX_CALL, () => subscription).catch(() => {});
+    return subscription;
   }
 
   #onListening(isListening: boolean): void {
@@ -239,8 +250,8 @@ export class SharedTier {
     for (const listener of this.#listeners) listener(message.subject as string);
   }
 
-  #sealed(seal: Seal, name: string, content: Sealed): string {
-    return seal.seal(name, JSON.stringify(content));
+  #sealed(seal: Seal, name: string, content: Omit<Sealed, 'at'>): string {
+    return seal.seal(name, JSON.stringify({ ...content, at: this.options.clock() }));
   }
 
   /** `undefined` for what was not sealed for this name, or too long ago. */
@@ -273,9 +284,8 @@ function reasonOf(error: unknown): string {
 type SharedRow = Awaited<ReturnType<SharedCache['read']>>;
 
 /** @throws for what is no row: a shared cache can return anything. */
-function checkRow(row: SharedRow): SharedRow {
-  const { value, age, lease } = row;
+function checkRow({ value, age, lease }: SharedRow): void {
   const isText = value === undefined || typeof value === 'string';
-  if (isText && age >= 0 && typeof lease === 'string') return row;
+  if (isText && age >= 0 && typeof lease === 'string') return;
   throw new TypeError('the shared cache gave no row');
 }

@@ -269,7 +269,7 @@ export class KeyApi {
       subject = purchase.subjectOf(text);
       purchase.invalidate(text);
     }
-    if (!this.#sharedTier || (await this.#sharedTier.invalidate(subject))) return;
+    if (!this.#sharedTier || (await this.#sharedTier.withdraw(subject))) return;
     throw new MarketgateError(
       'store_unavailable',
       'KeyApi.invalidate: the shared cache could not be told; this process has forgotten, the others have not: call it again',

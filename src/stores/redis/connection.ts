@@ -1,4 +1,5 @@
 import { type WarningCode, warnOnce } from '../../diagnostics.js';
+import type { MarketgateError } from '../../errors.js';
 import { text } from '../../options.js';
 import { storeFailure } from '../../store-guard.js';
 import { type Redis, type RedisClient, redisOf } from './clients.js';
@@ -34,34 +35,39 @@ export class RedisConnection {
    * Runs a script on one key, or on several of one hash slot.
    * @param method - for the error, as in "get".
    * @param keys - with the prefix.
+   * @throws MarketgateError `store_unavailable`.
    */
-  run(
+  async run(
     method: string,
     script: string,
     keys: string | readonly string[],
     args: readonly (string | number)[] = [],
   ): Promise<unknown> {
-    const all = typeof keys === 'string' ? [keys] : keys;
-    return this.report(method, () => this.#redis.run(script, all, args.map(String)));
+    try {
+      const all = typeof keys === 'string' ? [keys] : keys;
+      return await this.#redis.run(script, all, args.map(String));
+    } catch (error) {
+      throw this.failure(method, error);
+    }
   }
 
   async publish(channel: string, message: string): Promise<void> {
-    await this.report('publish', () => this.#redis.publish(channel, message));
+    try {
+      await this.#redis.publish(channel, message);
+    } catch (error) {
+      throw this.failure('publish', error);
+    }
   }
 
-  /** @throws MarketgateError `store_unavailable`, with neither a key nor a value in it. */
-  async report<T>(
+  /** Makes `store_unavailable` of a failure, with neither a key nor a value in it. What Redis refuses is reported once. */
+  failure(
     method: string,
-    work: () => Promise<T>,
+    error: unknown,
     warning: WarningCode = 'MARKETGATE_REDIS_REFUSES',
-  ): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      const refusal = refusalOf(error);
-      const name = `${this.owner}.${method}`;
-      if (refusal?.isLasting) warnOnce(warning, `: ${name} (${refusal.text})`);
-      throw storeFailure(name, error, refusal?.text);
-    }
+  ): MarketgateError {
+    const refusal = refusalOf(error);
+    const name = `${this.owner}.${method}`;
+    if (refusal?.isLasting) warnOnce(warning, `: ${name} (${refusal.text})`);
+    return storeFailure(name, error, refusal?.text);
   }
 }

@@ -27,24 +27,26 @@ const NO_MESSAGES = 'MARKETGATE_NO_INVALIDATIONS';
 /** Milliseconds until a subscription that has failed is tried again, if nothing happens to the connection before. */
 const RETRY = 10_000;
 
-// Each script has the keys of a row and of its lease. A row begins with its lifetime from the request on, from which its age is
-// worked out by what is left of it: so only the clock of Redis counts. A lease that was never ended is the empty text.
+/** Milliseconds for which the end of a lease is remembered; later, no write under it is made. */
+const LEASE_LIFE = 120_000;
 
-/** One step, so that the lease is not older than the row. It only reads, so it runs on a full Redis and on a replica. */
-const READ = `return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[2]) or ''}`;
+// One key has the lease, how long the value counts, and how long the key exists, both in milliseconds from the request on, and
+// then the value. The age is worked out by what Redis says is left: so only the clock of Redis counts. A lease that was never
+// ended is the empty text.
+const ROW = /^([^:]*)(?::(\d+):(\d+):)?/;
+
+/** One step, so that what is left belongs to the row. It only reads, so it runs on a full Redis and on a replica. */
+const READ = `return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1])}`;
 
 /** Compares and writes in one step, or a withdrawal could come in between. */
-const WRITE = `if (redis.call('GET', KEYS[2]) or '') ~= ARGV[1] then return 0 end
+const WRITE = `local lease = string.match(redis.call('GET', KEYS[1]) or '', '^[^:]*')
+if lease ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`;
 
-/**
- * The row is deleted first: a full Redis refuses a SET, but not in a script that has written already, and it allows DEL. The end
- * of a lease is remembered for two minutes; later, no write under it is made.
- */
+/** The row is deleted first: a full Redis refuses a SET, but not in a script that has written already, and it allows DEL. */
 const WITHDRAW = `redis.call('DEL', KEYS[1])
-redis.call('SET', KEYS[2], ARGV[1], 'PX', 120000)
-if ARGV[2] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end`;
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])`;
 
 /**
  * A {@link SharedCache} in Redis: single server, cluster or sentinel; a value for `cache.shared` of
@@ -74,14 +76,12 @@ export class RedisCache implements SharedCache {
   }
 
   async read(key: string): Promise<SharedValue> {
-    const [row, left, lease] = (await this.#run('read', READ, key)) as unknown[];
-    const text = String(row);
-    const colon = text.indexOf(':');
-    const life = Number(text.slice(0, colon));
-    const none = { age: 0, lease: String(lease) };
+    const [text, left] = (await this.#redis.run('read', READ, this.#rowOf(key))) as unknown[];
+    const row = String(text ?? '');
+    const [head, lease = '', life, total] = ROW.exec(row) ?? [''];
+    const age = Math.max(0, Number(total) - Number(left));
     // A row without an expiry, or with another text, is none of ours.
-    if (colon < 1 || Number.isNaN(life) || Number(left) < 0) return none;
-    return { ...none, value: text.slice(colon + 1), age: Math.max(0, life - Number(left)) };
+    return age < Number(life) ? { value: row.slice(head.length), age, lease } : { age: 0, lease };
   }
 
   async write(
@@ -91,15 +91,13 @@ export class RedisCache implements SharedCache {
     ttl: number,
     lease: string,
   ): Promise<boolean> {
-    const left = wholeMilliseconds(ttl);
-    const args = [lease, rowOf(value, wholeMilliseconds(age) + left), left];
-    return Number(await this.#run('write', WRITE, key, args)) === 1;
+    const row = rowOf(lease, value, age, ttl);
+    return Number(await this.#redis.run('write', WRITE, this.#rowOf(key), [lease, ...row])) === 1;
   }
 
   async withdraw(key: string, value: string | undefined, ttl: number): Promise<void> {
-    const life = wholeMilliseconds(ttl);
-    const row = value === undefined ? [] : [rowOf(value, life), life];
-    await this.#run('withdraw', WITHDRAW, key, [randomUUID(), ...row]);
+    const row = rowOf(randomUUID(), value ?? '', 0, value === undefined ? 0 : ttl);
+    await this.#redis.run('withdraw', WITHDRAW, this.#rowOf(key), row);
   }
 
   async publish(message: string): Promise<void> {
@@ -127,13 +125,14 @@ export class RedisCache implements SharedCache {
       if (isPending) return;
       isPending = true;
       try {
-        await this.#redis.report('subscribe', confirm, NO_MESSAGES);
+        await confirm();
         hasListened = true;
         if (!isEnded) onListening(true);
       } catch (error) {
+        const { message } = this.#redis.failure('subscribe', error, NO_MESSAGES);
         if (isEnded) return;
         // For example, it was never connected.
-        if (!hasListened) warnOnce(NO_MESSAGES, `: ${(error as Error).message.split(';')[0]}`);
+        if (!hasListened) warnOnce(NO_MESSAGES, `: ${message.split(';')[0]}`);
         retry = setTimeout(listen, RETRY).unref();
       } finally {
         isPending = false;
@@ -153,17 +152,14 @@ export class RedisCache implements SharedCache {
     return `${this.#redis.prefix}invalidate`;
   }
 
-  #run(
-    method: string,
-    script: string,
-    key: string,
-    args: readonly (string | number)[] = [],
-  ): Promise<unknown> {
-    // A cluster keeps what is in braces in one slot.
-    const row = `${this.#redis.prefix}{${key}}`;
-    return this.#redis.run(method, script, [row, `${row}:lease`], args);
+  #rowOf(key: string): string {
+    return `${this.#redis.prefix}${key}`;
   }
 }
 
-/** @param life - milliseconds from the request until it expires. */
-const rowOf = (value: string, life: number): string => `${life}:${value}`;
+/** A row, and the milliseconds for which Redis keeps it: the lease must last also where the value does not. */
+function rowOf(lease: string, value: string, age: number, ttl: number): [string, number] {
+  const [from, left] = [wholeMilliseconds(age), wholeMilliseconds(ttl)];
+  const kept = Math.max(left, LEASE_LIFE);
+  return [`${lease}:${from + left}:${from + kept}:${value}`, kept];
+}

@@ -241,7 +241,7 @@ class Process {
     const { world, link } = this;
     const { time } = world;
     const [begunAt, refused, told, stale] = [time.now, this.refused, world.told, this.stale];
-    const got = await this.cache.get('code', { fresh }).catch(() => undefined);
+    const got = await Promise.resolve(this.cache.get('code', { fresh })).catch(() => undefined);
     world.visits++;
     const yes = got?.value;
     if (!yes) return;
@@ -277,7 +277,7 @@ class Process {
       this.untold = time.now;
       this.cache.invalidate('code');
     }
-    void this.tier.invalidate(isAll ? ALL : this.cache.subjectOf('code'));
+    void this.tier.withdraw(isAll ? ALL : this.cache.subjectOf('code'));
   }
 }
 
