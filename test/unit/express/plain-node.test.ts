@@ -109,20 +109,20 @@ describe('without Express', () => {
   });
 });
 
-const keyApi = { validatePurchase: async () => purchase } as never;
-const failed = new MarketgateError('service_unavailable', 'down');
-const respond = errorHandler({ log: false, render: () => Promise.reject(new Error('x')) });
-
-describe.each<[string, Middleware]>([
-  ['a guard that lets in', requirePurchase(keyApi, { code: () => CODE })],
-  ['a guard that refuses', requirePurchase(keyApi, { code: () => undefined })],
-  ['an error page', (req, res, next) => respond(failed, req, res, next)],
-])('what `next` throws behind %s', (_name, use) => {
+describe('what `next` throws', () => {
   const thrown = new Error('of the handler');
-  async function visit(before: Handler) {
+  const failed = new MarketgateError('service_unavailable', 'down');
+  const respond = errorHandler({ log: false, render: () => Promise.reject(new Error('x')) });
+  const keyApi = { validatePurchase: async () => purchase } as never;
+  const guards: Record<string, Middleware> = {
+    'a guard': requirePurchase(keyApi, { code: () => CODE }),
+    'an error page': (req, res, next) => respond(failed, req, res, next),
+  };
+
+  async function visit(guard: Middleware, before: Handler) {
     const next = vi.fn();
     const origin = await listen((req, res) => {
-      use(req, res, (error) => {
+      guard(req, res, (error) => {
         next(error);
         before(req, res);
         throw thrown;
@@ -133,21 +133,27 @@ describe.each<[string, Middleware]>([
     return [response.status, await response.text()];
   }
 
-  it('is a plain 500, and is logged', async () => {
-    const before: Handler = (_req, res) => void res.setHeader('Content-Length', '10000');
-    expect(await visit(before)).toEqual([500, 'Internal Server Error']);
-    expect(console.error).toHaveBeenCalledExactlyOnceWith(thrown);
-  });
+  it.each(Object.entries(guards))(
+    'behind %s is a plain 500, and is logged',
+    async (_name, guard) => {
+      const before: Handler = (_req, res) => void res.setHeader('Content-Length', '10000');
+      expect(await visit(guard, before)).toEqual([500, 'Internal Server Error']);
+      expect(console.error).toHaveBeenCalledExactlyOnceWith(thrown);
+    },
+  );
+
+  const guard = guards['a guard'] as Middleware;
 
   it('changes no response that was sent, and cuts off one that was begun', async () => {
     // So long that its end is still being sent.
     const long = 'sent'.repeat(2_000_000);
-    expect(await visit((_req, res) => void res.writeHead(200).end(long))).toEqual([200, long]);
-    await expect(visit((_req, res) => void res.write('begun'))).rejects.toThrow();
+    const sent: Handler = (_req, res) => void res.writeHead(200).end(long);
+    expect(await visit(guard, sent)).toEqual([200, long]);
+    await expect(visit(guard, (_req, res) => void res.write('begun'))).rejects.toThrow();
   });
 
   it('goes to `req.next` of Express', async () => {
-    const answered = await visit((req, res) => {
+    const answered = await visit(guard, (req, res) => {
       Object.assign(req, { next: (error: Error) => res.end(error.message) });
     });
     expect(answered[1]).toBe('of the handler');
