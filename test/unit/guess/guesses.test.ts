@@ -1,6 +1,5 @@
 import { KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { expectError } from '../../support/errors.js';
 import { ACCOUNT, ITEM, ITEMS, settle } from '../../support/key-api-service.js';
 import { json, page } from '../../support/service-in-memory.js';
 import { VALIDATION } from '../../support/shop.js';
@@ -31,42 +30,7 @@ describe('a client of a KeyApi', () => {
     const { ask } = shopWith({ guessLimit: { limit: 1 } });
     expect(await ask('wrong', '203.0.113.9')).toBe('invalid');
     expect(await ask('wrong', '203.0.113.8')).toBe('invalid');
-    for (const same of [
-      '::ffff:203.0.113.9',
-      '203.0.113.9:50001',
-      '[203.0.113.9]',
-      '[::FFFF:203.0.113.9]:50001',
-      '::ffff:cb00:7109',
-      '::203.0.113.9',
-      '64:ff9b::203.0.113.9',
-      '64:ff9b::cb00:7109',
-      '64:ff9b:1::203.0.113.9',
-      '64:ff9b:1:ab:cd:ef:203.0.113.9',
-      '::ffff:0:203.0.113.9',
-    ]) {
-      expect(await ask('wrong', same)).toBe('too_many_attempts');
-    }
-    expect(await ask('wrong', '2001:db8:1:2ff::1')).toBe('invalid');
-    for (const same of [
-      '2001:db8:1:200:ffff::9',
-      '2001:0db8:0001:0200:0:0:0:9',
-      '[2001:db8:1:200::9]',
-      '[2001:db8:1:200::9]:50001',
-    ]) {
-      expect(await ask('wrong', same)).toBe('too_many_attempts');
-    }
-    expect(await ask('wrong', '2001:db8:1:300::1')).toBe('invalid');
-    expect(await ask('wrong', '::1')).toBe('invalid');
-    expect(await ask('wrong', '2001:db8:5::198.51.100.7%eth0')).toBe('invalid');
-    expect(await ask('wrong', '2001:db8:5::1')).toBe('too_many_attempts');
-    expect(await ask('wrong', 'fe80::1%br-lan')).toBe('invalid');
-    expect(await ask('wrong', 'fe80::2%br-lan')).toBe('too_many_attempts');
-  });
-
-  it('is a name where some notations would read an address', async () => {
-    const { ask } = shopWith({ guessLimit: { limit: 1 } });
-    for (const id of ['10', '012', '0xa', '0.0.0.10', '[::1]x', 'x[::1]', '[10]', '1.2:3'])
-      expect(await ask('wrong', id)).toBe('invalid');
+    expect(await ask('wrong', '::ffff:203.0.113.9')).toBe('too_many_attempts');
   });
 
   it('is nobody where it is not given or false, and with guessLimit: false', async () => {
@@ -80,27 +44,14 @@ describe('a client of a KeyApi', () => {
     for (let n = 0; n < 12; n++) expect(await other.ask('wrong')).toBe('invalid');
   });
 
-  it.each([2 ** 53, Number.NaN, {}, Promise.resolve('anna')])(
-    'is a TypeError for %s',
-    async (odd) => {
-      const { keyApi } = shopWith();
-      const call = { client: odd as never };
-      await expect(keyApi.validatePurchase('wrong-1', call)).rejects.toThrow(
-        'KeyApi: option "client"',
-      );
-      expect(await endOf(keyApi.validatePurchase('wrong-1', { client: 2n ** 60n }))).toBe(
-        'invalid',
-      );
-    },
-  );
-
-  it('has one count for each KeyApi', async () => {
-    const limit = { guessLimit: { limit: 1 } };
-    const [one, other] = [shopWith(limit), shopWith(limit)];
-    expect([await one.ask('wrong'), await other.ask('wrong')]).toEqual(['invalid', 'invalid']);
-    expect([await one.ask('wrong'), await other.ask('wrong')]).toEqual(
-      Array(2).fill('too_many_attempts'),
-    );
+  it('is text or a whole number', async () => {
+    const { keyApi } = shopWith();
+    for (const odd of [2 ** 53, {}]) {
+      const call = keyApi.validatePurchase('wrong-1', { client: odd as never });
+      await expect(call).rejects.toThrow('KeyApi: option "client"');
+    }
+    const call = keyApi.validatePurchase('wrong-1', { client: 2n ** 60n });
+    expect(await endOf(call)).toBe('invalid');
   });
 });
 
@@ -227,14 +178,6 @@ it('a call that is repeated is one guess', async () => {
   expect([await ask('wrong'), await ask('wrong')]).toEqual(['invalid', 'too_many_attempts']);
 });
 
-it('a client can ask about any number of valid codes, also fresh ones', async () => {
-  const { ask } = shopWith();
-  for (let n = 0; n < 30; n++) expect(await ask('valid', 'classroom')).toBe('valid');
-  for (let n = 0; n < 12; n++) {
-    expect(await ask('valid-1', 'classroom', { fresh: true })).toBe('valid');
-  }
-});
-
 it('a refresh of a code counts for nobody, also where its answer is no', async () => {
   const { ask, asked, service } = shopWith({ guessLimit: { limit: 1 } });
   expect(await ask('valid-1')).toBe('valid');
@@ -274,33 +217,12 @@ describe('an item', () => {
 
 describe('all clients together', () => {
   it('have thirty guesses in a window; then only clients without one are let through', async () => {
-    const { ask, keyApi, service } = shopWith({ guessLimit: { total: 5 } });
-    expect(await ask('valid', 'known')).toBe('valid');
-    for (const client of ['a', 'a', 'b', 'b', 'c'])
-      expect(await ask('wrong', client)).toBe('invalid');
-    for (const client of ['a', 'b', 'c']) {
-      const refused = keyApi.validatePurchase('wrong-code', { client });
-      await expect(refused).rejects.toMatchObject({ code: 'too_many_attempts', retryAfter: 60 });
-    }
-    for (const client of ['fresh', 'fresh', 'known']) {
-      expect(await ask('valid', client)).toBe('valid');
-    }
-    expect([await ask('wrong', 'new'), await ask('wrong', 'new')]).toEqual([
-      'invalid',
-      'too_many_attempts',
-    ]);
-    service.now += MINUTE;
-    for (const client of ['a', 'a', 'a', 'd', 'e']) {
-      expect(await ask('wrong', client)).toBe('invalid');
-    }
-    expect(await ask('wrong', 'a')).toBe('too_many_attempts');
-  });
-
-  it('stay within their total in a burst of one of them', async () => {
-    const { ask, asked } = shopWith({ guessLimit: { limit: 100, total: 5 } });
-    const burst = await Promise.all(Array.from({ length: 40 }, () => ask('wrong')));
-    expect(burst.filter((end) => end === 'invalid')).toHaveLength(5);
-    expect(asked()).toBe(5);
+    const { ask, keyApi } = shopWith();
+    for (let n = 0; n < 30; n++) expect(await ask('wrong', `client ${n % 5}`)).toBe('invalid');
+    const refused = keyApi.validatePurchase('wrong-code', { client: 'client 1' });
+    await expect(refused).rejects.toMatchObject({ code: 'too_many_attempts', retryAfter: 60 });
+    expect(await ask('wrong', 'new')).toBe('invalid');
+    expect(await ask('valid', 'new')).toBe('too_many_attempts');
   });
 
   it('do not refuse one with a guess because others have much in flight', async () => {
@@ -314,20 +236,10 @@ describe('all clients together', () => {
     await service.release();
     expect(await Promise.all([anna, ...others])).toEqual(Array(10).fill('valid'));
   });
-
-  it('do not refuse a burst of one client that is larger than the total', async () => {
-    const { ask } = shopWith({ guessLimit: { limit: 100, total: 5 } });
-    const burst = Array.from({ length: 40 }, () => ask('valid'));
-    expect(await Promise.all(burst)).toEqual(Array(40).fill('valid'));
-  });
 });
 
 it.each([
   [{ limit: 0 }, 'KeyApi: option "guessLimit.limit" must be a positive number (guesses)'],
-  [
-    { windowMs: 0 },
-    'KeyApi: option "guessLimit.windowMs" must be a positive number (milliseconds)',
-  ],
   [
     { check() {}, add() {}, limit: 0 },
     'KeyApi: option "guessLimit.limit" must be a positive number',
@@ -336,8 +248,6 @@ it.each([
   [{ limit: 1.5 }, 'KeyApi: option "guessLimit.limit" must be a whole number'],
   [{ windowMs: 2 ** 31 }, 'KeyApi: option "guessLimit.windowMs" must be at most'],
   [{ keyGenerator: () => 'x' }, 'KeyApi: guessLimit: unknown option "keyGenerator"'],
-  [{ check: 7 }, 'KeyApi: option "guessLimit" must be { limit, windowMs, total }'],
-  [true, 'KeyApi: option "guessLimit" must be { limit, windowMs, total }'],
   [null, 'KeyApi: option "guessLimit" must be { limit, windowMs, total }'],
 ])('guessLimit cannot be %j', (guessLimit, message) => {
   const options = { baseUrl: 'https://market.example', apiKey: KEY, guessLimit };
@@ -349,14 +259,4 @@ it('a window can be as long as the longest timer', async () => {
   expect(await ask('wrong')).toBe('invalid');
   service.now += 2 ** 31 - 2;
   expect(await ask('wrong')).toBe('too_many_attempts');
-});
-
-it('too_many_attempts says what to do', async () => {
-  const { ask, keyApi } = shopWith({ guessLimit: { limit: 1 } });
-  await ask('wrong');
-  await expectError(
-    keyApi.validatePurchase('wrong-2', { client: 'anna' }),
-    'too_many_attempts',
-    'wait',
-  );
 });
