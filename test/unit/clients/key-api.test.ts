@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { inspect } from 'node:util';
-import { KeyApi, type KeyApiOptions } from 'marketgate';
+import type { KeyApiOptions } from 'marketgate';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { cacheOption } from '../../../src/cache/options.js';
 import { everythingOf, rejection, throwing } from '../../support/errors.js';
@@ -12,44 +12,9 @@ import {
   settle,
   VALIDATION,
 } from '../../support/key-api-service.js';
-import { MemorySharedCache } from '../../support/memory-shared-cache.js';
-import { CODE, KEY } from '../../support/wire.js';
-
-const good = { baseUrl: 'https://market.example', apiKey: KEY };
-const cacheOf = (cache: object): object => ({ cache });
+import { CODE } from '../../support/wire.js';
 
 describe('options of KeyApi', () => {
-  it.each<[string | RegExp, object]>([
-    ...[undefined, '', ' \t', ['key']].map((apiKey): [RegExp, object] => [
-      /"apiKey".*string.*function/,
-      { apiKey },
-    ]),
-    ['"validationEncoding"', { validationEncoding: 'xml' }],
-    ['"codePattern"', { codePattern: '^MK-' }],
-    [/"cache".*object.*false/, { cache: true }],
-    [/cache.*"tll"/, cacheOf({ ttl: 1, tll: 1 })],
-    ...['ttl', 'staleWhileRevalidate', 'staleIfError', 'invalidTtl', 'max', 'maxInvalid'].flatMap(
-      (name) =>
-        [-1, '5m'].map((odd): [string, object] => [`"cache.${name}"`, cacheOf({ [name]: odd })]),
-    ),
-    [/"cache.max".*from 1 to.*cache: false/, cacheOf({ max: 0 })],
-    [/"cache.maxInvalid".*from 1 to/, cacheOf({ maxInvalid: 2 ** 24 + 1 })],
-    [/"cache\.shared".*RedisCache/s, cacheOf({ shared: 'redis' })],
-    ...['read', 'write', 'withdraw', 'publish', 'subscribe'].map((method): [RegExp, object] => [
-      new RegExp(`"cache\\.shared".*"${method}"`, 's'),
-      cacheOf({ shared: Object.assign(new MemorySharedCache(), { [method]: true }) }),
-    ]),
-  ])('a wrong one is a TypeError that says %s: %j', (says, options) => {
-    const make = (): KeyApi => new KeyApi({ ...good, ...options } as KeyApiOptions);
-    expect(make).toThrow(TypeError);
-    expect(make).toThrow(says);
-    expect(make).toThrow(/^KeyApi: /);
-  });
-
-  it.each([undefined, null, 'https://market.example', []])('%j instead of options', (options) => {
-    expect(() => new KeyApi(options as unknown as KeyApiOptions)).toThrow(TypeError);
-  });
-
   it('have a cache of 5,000 positive and 1,000 negative answers by default, with the ages of the contract', () => {
     const minute = 60_000;
     const ages = {

@@ -1,10 +1,9 @@
-import { KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { ACCOUNT, ITEM, ITEMS, settle } from '../../support/key-api-service.js';
 import { json, page } from '../../support/service-in-memory.js';
 import { VALIDATION } from '../../support/shop.js';
 import { hearWarnings } from '../../support/warnings.js';
-import { KEY, refusal } from '../../support/wire.js';
+import { refusal } from '../../support/wire.js';
 import { endOf, MINUTE, shopWith } from './support.js';
 
 // "Counted, for the client who caused it, is what the service answers with anything but a yes while it is up." (contract,
@@ -236,22 +235,6 @@ describe('all clients together', () => {
     await service.release();
     expect(await Promise.all([anna, ...others])).toEqual(Array(10).fill('valid'));
   });
-});
-
-it.each([
-  [{ limit: 0 }, 'KeyApi: option "guessLimit.limit" must be a positive number (guesses)'],
-  [
-    { check() {}, add() {}, limit: 0 },
-    'KeyApi: option "guessLimit.limit" must be a positive number',
-  ],
-  [{ check() {} }, '"add" is missing'],
-  [{ limit: 1.5 }, 'KeyApi: option "guessLimit.limit" must be a whole number'],
-  [{ windowMs: 2 ** 31 }, 'KeyApi: option "guessLimit.windowMs" must be at most'],
-  [{ keyGenerator: () => 'x' }, 'KeyApi: guessLimit: unknown option "keyGenerator"'],
-  [null, 'KeyApi: option "guessLimit" must be { limit, windowMs, total }'],
-])('guessLimit cannot be %j', (guessLimit, message) => {
-  const options = { baseUrl: 'https://market.example', apiKey: KEY, guessLimit };
-  expect(() => new KeyApi(options as never)).toThrow(message);
 });
 
 it('a window can be as long as the longest timer', async () => {

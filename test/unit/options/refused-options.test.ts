@@ -71,6 +71,8 @@ function make(owner: string, path: string, value: unknown) {
 const [RP, AT, MS] = ['requirePurchase', 'requireAccessToken', 'MarketplaceStrategy'];
 const PATH = 'path on this site';
 const ELSEWHERE = ['https://evil.example', '//evil.example'];
+/** Hosts that only look like this machine. */
+const ALMOST_LOCAL = ['http://127.0.0.1.evil.example', 'http://192.168.1.2'];
 const UNSET = 'is given, but undefined';
 const UNKNOWN = 'unknown option';
 
@@ -138,6 +140,46 @@ it.each<[owner: string, option: string, says: string, ...wrong: unknown[]]>([
   ),
   ['fromHeader', 'name', 'must be the name of a header', 'X-Code:', 'x code', 'x-cöde', '"x-code"'],
   ['fromHeader', 'name', 'must not have an underscore', 'x_purchase_code'],
+  ['KeyApi', 'baseUrl', 'absolute http or https URL', undefined, 42, '', 'market.example', '/api'],
+  ['KeyApi', 'baseUrl', 'https', 'ftp://market.example', 'http://market.example', ...ALMOST_LOCAL],
+  ['KeyApi', 'baseUrl', 'must not', 'https://u:pw@x.example', `${baseUrl}?x=1`, `${baseUrl}#x`],
+  ['KeyApi', 'apiKey', 'a non-empty string or a function', undefined, '', ' \t', ['key']],
+  ['KeyApi', 'timeout', 'milliseconds', 0, '5s', Number.NaN],
+  ['KeyApi', 'maxResponseBytes', 'number', -1],
+  ['KeyApi', 'retries', 'whole number', 1.5],
+  ['KeyApi', 'allowInsecure', 'true or false', 'false'],
+  ['KeyApi', 'fetch', 'must be a function', 'fetch'],
+  ['KeyApi', 'clock', 'function', 0],
+  ['KeyApi', 'dispatcher', UNKNOWN, {}],
+  ['KeyApi', 'validationEncoding', '"form", "json", "query"', 'xml'],
+  ['KeyApi', 'codePattern', 'RegExp', '^MK-'],
+  ['KeyApi', 'cache', 'an object of options, or false', true],
+  ['KeyApi', 'cache.tll', UNKNOWN, 1],
+  ...['ttl', 'staleWhileRevalidate', 'staleIfError', 'invalidTtl'].map(
+    (age): [string, string, string, ...unknown[]] => [
+      'KeyApi',
+      `cache.${age}`,
+      'whole number',
+      -1,
+      '5m',
+    ],
+  ),
+  ['KeyApi', 'cache.max', 'cache: false', 0],
+  ['KeyApi', 'cache.maxInvalid', 'from 1 to', 2 ** 24 + 1],
+  ['KeyApi', 'cache.shared', 'RedisCache', 'redis'],
+  ['KeyApi', 'cache.shared', '"publish" is missing', { read() {}, write() {}, withdraw() {} }],
+  ['KeyApi', 'guessLimit', '{ limit, windowMs, total }', null],
+  ['KeyApi', 'guessLimit', '"add" is missing', { check() {} }],
+  ['KeyApi', 'guessLimit.limit', 'a positive number (guesses)', 0],
+  ['KeyApi', 'guessLimit.limit', 'a whole number', 1.5],
+  ['KeyApi', 'guessLimit.windowMs', 'must be at most', 2 ** 31],
+  ['KeyApi', 'guessLimit.keyGenerator', UNKNOWN, () => 'x'],
+  ['LoginApi', 'authUrl', 'https', 'http://market.example'],
+  ['LoginApi', 'appId', 'string', '', 7],
+  ['LoginApi', 'appSecret', 'string', undefined],
+  ['LoginApi', 'tokenLifetime', 'milliseconds', 0, 3600],
+  ['LoginApi', 'authorizeMethod', '"post", "get"', 'PUT'],
+  ['LoginApi', 'appKey', UNKNOWN, 'x'],
   ['KeyApi', 'apiKey', 'quotes', '"key"', ' "key" ', '\u201ckey\u201d'],
   ['KeyApi', 'apiKey', 'line break', 'key\n', 'key\r', 'k\ney'],
   ['KeyApi', 'baseUrl', 'quotes', `"${baseUrl}"`],
@@ -194,6 +236,26 @@ it.each<[says: string, run: () => unknown]>([
   await expect(running).rejects.toThrow(TypeError);
   await expect(running).rejects.toThrow(says);
 });
+
+it.each([
+  ...['https://market.example/', 'https://market.example:8443/a//', 'http://localhost:3000'],
+  ...['http://sandbox.localhost', 'http://127.8.9.1', 'http://[::1]:1'],
+])('KeyApi: the address can be %s', (url) => {
+  expect(() => make('KeyApi', 'baseUrl', url)).not.toThrow();
+});
+
+it('KeyApi: the address can be plain http with allowInsecure, and the error of a wrong one does not repeat it', () => {
+  const options = { baseUrl: 'http://evil.example', apiKey: 'key' };
+  expect(() => new KeyApi({ ...options, allowInsecure: true })).not.toThrow();
+  expect(() => new KeyApi(options)).not.toThrow(/evil/);
+});
+
+it.each([undefined, null, 'https://market.example', []])(
+  'KeyApi: options cannot be %j',
+  (given) => {
+    expect(() => new KeyApi(given as Given)).toThrow(TypeError);
+  },
+);
 
 it.each(['"key"', 'key\n'])('an apiKey function that gives %j is said at its call', async (key) => {
   const { keyApi, service } = keyApiOn({}, { apiKey: () => key });
