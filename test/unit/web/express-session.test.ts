@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import { leaveSession, saveSession } from '../../../src/web/express-session.js';
+import { leaveSession, type Session, saveSession } from '../../../src/web/express-session.js';
+import { fakeTimers, later } from '../../support/later.js';
 
 it('a session of express-session is kept out of a response, with its id', () => {
   const req = { session: { regenerate: () => {} }, sessionID: 'a' };
@@ -18,9 +19,10 @@ it('another session stays, because its middleware writes at the end of the respo
   expect(set).not.toHaveBeenCalled();
 });
 
-it('a session whose callback comes soon after its promise has saved', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const saving = saveSession({ save: async (done) => void setTimeout(done, 200) });
-  await vi.advanceTimersByTimeAsync(200);
-  expect(await saving).toBe('callback');
+it.each<[string, Session]>([
+  ['callback', { save: async (done) => void setTimeout(done, 200) }],
+  ['promise', { save: async () => {} }],
+])('a session has saved by its %s, which the callback can follow soon', async (by, session) => {
+  fakeTimers();
+  expect(await later(saveSession(session))).toBe(by);
 });
