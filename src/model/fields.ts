@@ -166,22 +166,22 @@ const partsOf = (sent: unknown): string[] | undefined =>
         .filter((part) => part !== '')
     : undefined;
 
-/** Reads texts, of a list or a map. Of several places that differ in the same way, the first is reported. */
-function readTexts<K extends string | number>(
-  entries: Iterable<readonly [K, unknown]>,
+/** The texts of a list or a map. Of several places that differ in the same way, the first is reported. */
+function textsOf<K extends string | number>(
+  entries: readonly (readonly [K, unknown])[],
   placeOf: (key: K) => string,
   { drifts }: Findings,
-  keep: (key: K, value: string) => void,
-): void {
+): [K, string][] {
   const reported = new Set<Drift['kind']>();
-  for (const [key, sent] of entries) {
+  return entries.flatMap(([key, sent]): [K, string][] => {
     const value = sent === null ? null : readText(sent);
-    if (typeof value === 'string') keep(key, value);
     const kind = value === undefined ? 'dropped' : 'coerced';
-    if ((value === sent && value !== null) || reported.has(kind)) continue;
-    reported.add(kind);
-    drifts.push({ kind, path: placeOf(key), expected: text.expected });
-  }
+    if ((value !== sent || value === null) && !reported.has(kind)) {
+      reported.add(kind);
+      drifts.push({ kind, path: placeOf(key), expected: text.expected });
+    }
+    return typeof value === 'string' ? [[key, value]] : [];
+  });
 }
 
 const textList = (listOf: (sent: unknown) => readonly unknown[] | undefined) =>
@@ -189,14 +189,8 @@ const textList = (listOf: (sent: unknown) => readonly unknown[] | undefined) =>
     const list = listOf(sent);
     if (list === undefined) return undefined;
     if (list.every((each) => typeof each === 'string')) return list;
-    const texts: string[] = [];
-    readTexts(
-      list.entries(),
-      (i) => `${placeOf(path, name)}[${i}]`,
-      findings,
-      (_i, value) => texts.push(value),
-    );
-    return texts;
+    const place = (i: number): string => `${placeOf(path, name)}[${i}]`;
+    return textsOf([...list.entries()], place, findings).map(([, value]) => value);
   });
 
 /** Texts, also sent as "a, b". */
@@ -212,18 +206,12 @@ const placeIn = (path: string, key: string): string =>
 export const textMap = field<Record<string, string>>('object', (sent, path, findings, name) => {
   if (isEmptyArray(sent)) return {};
   if (!isObject(sent)) return undefined;
-  // `Object.entries` would take as long again as parsing the JSON did.
-  const keys = Object.keys(sent);
-  if (keys.every((key) => typeof sent[key] === 'string')) return sent as Record<string, string>;
-  const kept: [string, string][] = [];
-  const entries = keys.map((key) => [key, sent[key]] as const);
-  readTexts(
-    entries,
-    (key) => placeIn(placeOf(path, name), key),
-    findings,
-    (...entry) => kept.push(entry),
-  );
-  return Object.fromEntries(kept);
+  // `Object.values` would take as long again as parsing the JSON did.
+  if (Object.keys(sent).every((key) => typeof sent[key] === 'string')) {
+    return sent as Record<string, string>;
+  }
+  const place = (key: string): string => placeIn(placeOf(path, name), key);
+  return Object.fromEntries(textsOf(Object.entries(sent), place, findings));
 });
 
 /** A text for what was sent. That of an object is short, because it can be nested too deeply for the stack. */
