@@ -205,7 +205,8 @@ export class KeyApi {
    */
   async getItem(id: number | string, options: VisitorCallOptions = {}): Promise<Item | null> {
     const number = itemId(id);
-    checkClient(options);
+    // Also where the cache answers.
+    idText('KeyApi', 'client', options.client);
     const key = String(number);
     this.#checkOpen();
     if (!this.#caches) return this.#ask(itemsItem, key, options);
@@ -238,7 +239,8 @@ export class KeyApi {
    */
   async validatePurchase(code: string, options: VisitorCallOptions = {}): Promise<Purchase | null> {
     requireText(PARAMETER, code);
-    checkClient(options);
+    // Also where the cache answers.
+    idText('KeyApi', 'client', options.client);
     const text = readPurchaseCode(code)?.text;
     // Unlike `test`, `search` always begins at the start, also with the flags g and y.
     const isOfPattern = text?.search(this.#codePattern ?? '') !== -1;
@@ -461,10 +463,6 @@ export class KeyApi {
     return item ?? (list.isWhole && list.items.length > 0 ? null : undefined);
   }
 }
-
-/** @throws TypeError for a `client` that is no id, also where the cache answers. */
-const checkClient = ({ client }: VisitorCallOptions): void =>
-  void idText('KeyApi', 'client', client);
 
 /** Checks the option once; the function that it returns checks each key. */
 function apiKeySource(

@@ -8,7 +8,7 @@ import {
   unusable,
 } from '../http/response.js';
 import { type Account, accountRecord } from '../model/account.js';
-import { isObject, type OnDrift, type Parsed, parse } from '../model/fields.js';
+import { type Field, isObject, type OnDrift, type Parsed, parse } from '../model/fields.js';
 import { type Item, type ItemList, itemRecord, readItems } from '../model/item.js';
 import { type Purchase, purchaseRecord } from '../model/purchase.js';
 import { isMasked, readPurchaseCode } from '../model/purchase-code.js';
@@ -40,7 +40,7 @@ export const accountDetails: Endpoint<Account> = {
   method: 'GET',
   path: '/api/account/details',
   negativeMsg: 'Invalid request',
-  payload: payloadAt(['data'], (...sent) => parse(accountRecord, ...sent)),
+  payload: payloadAt(accountRecord, 'data'),
 };
 
 export const itemsAll: Endpoint<ItemList> = {
@@ -58,7 +58,7 @@ export const itemsItem: Endpoint<Item> = {
   path: '/api/items/item',
   parameter: 'item_id',
   negativeMsg: 'Item Not Found',
-  payload: payloadAt(['item'], (...sent) => parse(itemRecord, ...sent)),
+  payload: payloadAt(itemRecord, 'item'),
   isAbout: ({ id }, requested) => String(id) === requested,
 };
 
@@ -69,21 +69,18 @@ export const purchasesValidation: Endpoint<Purchase> = {
   parameter: 'purchase_code',
   negativeMsg: 'Invalid purchase code',
   // Some deployments answer with the purchase under `item`.
-  payload: payloadAt(['data.purchase', 'item'], (...sent) => parse(purchaseRecord, ...sent)),
+  payload: payloadAt(purchaseRecord, 'data.purchase', 'item'),
   isAbout: ({ purchase_code: named }, requested) =>
     isMasked(named) || readPurchaseCode(named)?.key === requested.toLowerCase(),
 };
 
 /** Reads the first of these places in a body that holds an object. */
-function payloadAt<T>(
-  places: readonly string[],
-  read: (sent: unknown, at: string, onDrift: OnDrift) => Parsed<T>,
-): Endpoint<T>['payload'] {
+function payloadAt<T>(record: Field<T>, ...places: readonly string[]): Endpoint<T>['payload'] {
   return (body, onDrift) => {
     for (const place of places) {
       let sent: unknown = body;
       for (const key of place.split('.')) sent = isObject(sent) ? sent[key] : undefined;
-      if (isObject(sent)) return read(sent, place, onDrift);
+      if (isObject(sent)) return parse(record, sent, place, onDrift);
     }
     return undefined;
   };

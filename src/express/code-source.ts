@@ -22,7 +22,7 @@ export function fromHeader(name: string): CodeSource {
   const read = (req: Request): unknown => {
     const value = req.headers[header];
     if (typeof value !== 'string') return value;
-    const text = inUtf8(value);
+    const text = /[^ -~]/.test(value) ? inUtf8(value) : value;
     // Node.js and proxies join the values of a header that was sent twice.
     return text.includes(', ') ? text.split(', ') : text;
   };
@@ -34,7 +34,6 @@ export function fromHeader(name: string): CodeSource {
  * no-break space or the dash of a word processor.
  */
 function inUtf8(value: string): string {
-  if (!/[^ -~]/.test(value)) return value;
   const bytes = Buffer.from(value, 'latin1');
   // A header of a mock can be any text.
   return isUtf8(bytes) && !/[\u0100-\uffff]/.test(value) ? bytes.toString() : value;
