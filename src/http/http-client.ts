@@ -150,23 +150,21 @@ export class HttpClient {
     const part = new Deadline(time, () => exceededError(name, time, deadline), deadline);
     const { method, path: endpoint } = request;
     const startedAt = performance.now();
-    const report = (ending?: Partial<RequestMessage>): void => {
-      if (!requestChannel.hasSubscribers) return;
-      const durationMs = performance.now() - startedAt;
-      const message: RequestMessage = { method, endpoint, attempt: n, ...ending, durationMs };
-      requestChannel.publish(message);
-    };
+    let ending: Partial<RequestMessage> = {};
     try {
       const response = await this.#transport.send(request, part);
-      const answer = request.parse(parseJson(name, response, this.settings.clock()));
-      report();
-      return answer;
+      return request.parse(parseJson(name, response, this.settings.clock()));
     } catch (error) {
       const isAborted = deadline.isAbortedByCaller || this.#isClosed;
-      report(isAborted ? { aborted: true } : failedFor(error));
+      ending = isAborted ? { aborted: true } : failedFor(error);
       throw error;
     } finally {
       part.dispose();
+      if (requestChannel.hasSubscribers) {
+        const durationMs = performance.now() - startedAt;
+        const message: RequestMessage = { method, endpoint, attempt: n, ...ending, durationMs };
+        requestChannel.publish(message);
+      }
     }
   }
 

@@ -48,20 +48,18 @@ const UNREADABLE = 'text that is not UTF-8, and the header Content-Type names no
  * No character is ever replaced, because a licence that is compared would be another one.
  */
 function decodeText(bytes: Uint8Array, contentType = ''): string | undefined {
-  const [, charset = ''] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType) ?? [];
-  const text = bytes.includes(0) ? undefined : decodedAs('utf-8', bytes);
-  // UTF-8 was tried, and an unknown charset is refused as well.
-  return text ?? (/^(utf-?8)?$/i.test(charset) ? undefined : decodedAs(charset, bytes));
-}
-
-function decodedAs(charset: string, bytes: Uint8Array): string | undefined {
-  try {
-    const decoder = new TextDecoder(charset, { fatal: true });
-    // As a stream, because Node.js 20 reads windows-1252 as ISO-8859-1 otherwise.
-    return decoder.decode(bytes, { stream: true }) + decoder.decode();
-  } catch {
-    return undefined;
+  const [, named = ''] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType) ?? [];
+  for (const charset of ['utf-8', named]) {
+    if (/^(utf-?8)?$/i.test(charset) && bytes.includes(0)) continue;
+    try {
+      const decoder = new TextDecoder(charset, { fatal: true });
+      // As a stream, because Node.js 20 reads windows-1252 as ISO-8859-1 otherwise.
+      return decoder.decode(bytes, { stream: true }) + decoder.decode();
+    } catch {
+      // Not in this one, or nobody knows it.
+    }
   }
+  return undefined;
 }
 
 /** Says what text is where it is no JSON. Never quotes it, because it can repeat secrets. */

@@ -19,8 +19,8 @@ export interface Incoming {
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** The `Content-Encoding` that is left to decode. */
   readonly encoding: string;
-  /** Where a redirect leads, or was followed to; blank if that is hidden. */
-  readonly redirect: string | undefined;
+  /** Where a `fetch` was redirected to, if it followed that or hides it. */
+  readonly followed?: string | undefined;
 }
 
 /** A response whose body has been read. */
@@ -56,8 +56,6 @@ export async function openSender(settings: ClientSettings): Promise<Sender> {
     : senderByFetch((url, init) => globalThis.fetch(url, init));
 }
 
-const isRedirect = (status: number): boolean => status >= 300 && status < 400;
-
 /** Sends through a function of the app's, or the global `fetch`. */
 function senderByFetch(fetch: FetchLike): Sender {
   return {
@@ -73,14 +71,13 @@ function senderByFetch(fetch: FetchLike): Sender {
       const { status, redirected, url } = response;
       const header = (name: string): string | undefined => response.headers.get(name) ?? undefined;
       const isHidden = redirected || response.type === 'opaqueredirect';
-      const location = isRedirect(status) ? (header('location') ?? '') : undefined;
       return {
         status,
         header,
         body: chunksOf(response.body),
         // A fetch decodes, and leaves the header as it was.
         encoding: '',
-        redirect: isHidden ? (url ?? '') : location,
+        followed: isHidden ? (url ?? '') : undefined,
       };
     },
     isOfApp: (error) => !isNetworkFailure(error),
@@ -153,13 +150,11 @@ function senderByUndici({ url, timeout }: ClientSettings, undici: typeof import(
       const limits = { headersTimeout: 0, bodyTimeout: 0 };
       const response = await agent.request({ origin, path, ...outgoing, ...limits });
       const header = (name: string): string | undefined => [response.headers[name]].flat()[0];
-      const { statusCode: status } = response;
       return {
-        status,
+        status: response.statusCode,
         header,
         body: response.body,
         encoding: [response.headers['content-encoding'] ?? ''].flat().join(),
-        redirect: isRedirect(status) ? (header('location') ?? '') : undefined,
       };
     },
     isOfApp: () => false,

@@ -80,11 +80,15 @@ export class Transport {
     const outgoing: Outgoing = { method, headers, body, signal: deadline.signal };
     const sender = await deadline.race(this.#sender);
     let head: Incoming | undefined;
+    let isRedirect = false;
     const receive = async (): Promise<WireResponse> => {
       head = await sender.send(url.origin, target, outgoing, !request.isRepeatable);
+      const { status, header, followed } = head;
+      isRedirect = followed !== undefined || (status >= 300 && status < 400);
       // Also ends its body, which can be endless.
-      if (head.redirect !== undefined) {
-        deadline.abort(redirected(name, `${url.origin}${target}`, head.redirect, secrets));
+      if (isRedirect) {
+        const location = followed ?? header('location') ?? '';
+        deadline.abort(redirected(name, `${url.origin}${target}`, location, secrets));
       }
       deadline.throwIfAborted();
       const bytes = await readBody(head.body, most);
@@ -97,7 +101,7 @@ export class Transport {
       return await deadline.race(receive());
     } catch (error) {
       // Where the service failed, its status and `Retry-After` count, also if the body is cut, too large or endless.
-      const isOfService = head?.redirect === undefined && !deadline.isAbortedByCaller;
+      const isOfService = !isRedirect && !deadline.isAbortedByCaller;
       if (head && isOfService && isTransient(head.status)) {
         return { ...head, body: Buffer.alloc(0) };
       }
