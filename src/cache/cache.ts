@@ -306,11 +306,11 @@ export class Cache<T extends object> {
   #begin(spelling: string, key: string, client?: AppId, isFresh = false, elapsed = 0): Lookup<T> {
     const inFlight: InFlight<Answer<T>> = new InFlight(
       () => this.#find(lookup),
-      (error) => {
+      (failure) => {
         const others = this.#lookups.get(key)?.filter((each) => each !== lookup) ?? [];
         if (others.length > 0) this.#lookups.set(key, others);
         else this.#lookups.delete(key);
-        if (error !== undefined) this.report('service', undefined, error);
+        if (failure !== undefined) this.report('service', undefined, failure.error);
       },
     );
     const begunAt = performance.now() - elapsed;

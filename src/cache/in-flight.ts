@@ -12,11 +12,14 @@ export class InFlight<T> {
   #callers = 0;
 
   /** @param onEnd - called when the request has ended, with its error; also when no caller waits any more. */
-  constructor(request: () => Promise<T>, onEnd: (error?: unknown) => void) {
+  constructor(request: () => Promise<T>, onEnd: (failure?: { error: unknown }) => void) {
     // Begins in a microtask, when its owner has registered it.
     this.#answer = Promise.resolve().then(request);
     // This also handles the rejection when every caller has left.
-    void this.#answer.then(() => onEnd(), onEnd);
+    void this.#answer.then(
+      () => onEnd(),
+      (error: unknown) => onEnd({ error }),
+    );
   }
 
   /** Ends the request. */
