@@ -4,7 +4,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { RedisCache, type RedisClient, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
 import { describeHolderStore, describeTokenStore } from 'marketgate/testing';
 import { createClient, RESP_TYPES } from 'redis';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeSharedCache } from '../../support/describe-shared-cache.js';
 import {
   CLIENTS,
@@ -60,50 +60,68 @@ const OPEN: Record<string, (url: string) => Opened | Promise<Opened>> = {
   'ioredis, connected by the first command': (url) => ioRedis(url, { lazyConnect: true }),
 };
 
-describe.skipIf(redisIsMissing()).each(Object.entries(OPEN))('with %s', (kind, open) => {
-  const prefix = `test:${randomUUID()}:`;
-  let server: RedisServer;
-  let here: Opened;
-  let there: Opened;
-  let passed = 0;
-  const time = {
-    clock: () => Date.now() + passed,
-    advance: async (milliseconds: number) => {
-      passed += milliseconds;
-      await server.pass(milliseconds);
-    },
-  };
+type Test = () => Promise<void>;
 
+/** What waits for real time, of all kinds of clients: it waits for all of them at once. */
+const waiting: [kind: string, test: Test][] = [];
+const WAITS = 'forgets a token when it expires';
+
+describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
+  const prefix = `test:${randomUUID()}:`;
+  const servers: Partial<Record<'single' | 'cluster', RedisServer>> = {};
+  const opened: Opened[] = [];
   beforeAll(async () => {
-    server = await sharedRedis({ cluster: kind.endsWith('cluster') });
-    [here, there] = await Promise.all([open(server.url), open(server.url)]);
+    servers.single = await sharedRedis();
+    servers.cluster = await sharedRedis({ cluster: true });
   });
   afterAll(() => {
-    here?.close();
-    there?.close();
+    for (const { close } of opened) close();
   });
 
-  const storeOf = ({ client }: Opened) => new RedisTokenStore({ client, prefix });
-  const holdersOf = ({ client }: Opened) =>
-    new RedisHolderStore({ client, prefix, secret: 'x'.repeat(32) });
-  const cacheOf = ({ client, subscriber }: Opened) =>
-    new RedisCache({ client, subscriber, prefix });
+  describe.each(Object.entries(OPEN))('with %s', (kind, open) => {
+    const server = () => servers[kind.endsWith('cluster') ? 'cluster' : 'single'] as RedisServer;
+    let here: Opened;
+    let there: Opened;
+    let passed = 0;
+    const time = {
+      clock: () => Date.now() + passed,
+      advance: async (milliseconds: number) => {
+        passed += milliseconds;
+        await server().pass(milliseconds);
+      },
+    };
 
-  describeTokenStore('RedisTokenStore', () => ({ store: storeOf(here) }), {
-    describe,
-    it,
+    beforeAll(async () => {
+      [here, there] = await Promise.all([open(server().url), open(server().url)]);
+      opened.push(here, there);
+    });
+
+    const storeOf = ({ client }: Opened) => new RedisTokenStore({ client, prefix });
+    const holdersOf = ({ client }: Opened) =>
+      new RedisHolderStore({ client, prefix, secret: 'x'.repeat(32) });
+    const cacheOf = ({ client, subscriber }: Opened) =>
+      new RedisCache({ client, subscriber, prefix });
+
+    describeTokenStore('RedisTokenStore', () => ({ store: storeOf(here) }), {
+      describe,
+      it: (title: string, test: Test) =>
+        title === WAITS ? waiting.push([kind, test]) : it(title, test),
+    });
+    describeHolderStore(
+      'RedisHolderStore',
+      () => ({ store: holdersOf(here), peer: holdersOf(there) }),
+      { describe, it },
+    );
+    describeSharedCache(
+      'RedisCache',
+      () => ({ cache: cacheOf(here), peer: cacheOf(there), ...time }),
+      { describe, it },
+    );
   });
-  describeHolderStore(
-    'RedisHolderStore',
-    () => ({
-      store: holdersOf(here),
-      peer: holdersOf(there),
-    }),
-    { describe, it },
-  );
-  describeSharedCache(
-    'RedisCache',
-    () => ({ cache: cacheOf(here), peer: cacheOf(there), ...time }),
-    { describe, it },
-  );
+
+  it(`RedisTokenStore ${WAITS}`, async () => {
+    expect(waiting).toHaveLength(Object.keys(OPEN).length);
+    const tests = waiting.map(async ([kind, test]) => [kind, await test().catch((error) => error)]);
+    expect(await Promise.all(tests)).toEqual(waiting.map(([kind]) => [kind, undefined]));
+  });
 });

@@ -40,7 +40,8 @@ describe.skipIf(redisIsMissing())('a cluster whose client reads replicas', () =>
   const start = async () => {
     const bus = `${await freePort()}`;
     const args = ['--cluster-enabled', 'yes', '--cluster-port', bus];
-    args.push('--repl-diskless-sync-delay', '0');
+    // Nodes hear of each other as often as this says.
+    args.push('--repl-diskless-sync-delay', '0', '--cluster-node-timeout', '500');
     return { server: await startRedis(undefined, undefined, args), bus };
   };
   beforeAll(async () => {

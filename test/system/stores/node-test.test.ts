@@ -7,7 +7,7 @@ const runNodeTest = (env?: NodeJS.ProcessEnv) => {
   return runFixture(suite, ['--test', '--test-reporter', 'tap'], [], env);
 };
 
-describe('the contract suite under node:test', () => {
+describe.concurrent('the contract suite under node:test', () => {
   it('passes a good store', async () => {
     const { code, stdout } = await runNodeTest();
     expect(stdout).toContain('a store under node:test');
