@@ -74,7 +74,7 @@ describe.skipIf(chromiumIsMissing())('examples/shop in a browser', () => {
     await isPositive('document.querySelector(".grid img").naturalWidth');
     await page.goto('/items/1049');
     await isPositive('document.querySelector("video").duration');
-    for (const path of ['/', '/items/1055', '/items/9999', '/items/1042']) {
+    for (const path of ['/', '/items/1055', '/items/9999']) {
       await page.goto(path);
       expect([path, ...(await faultsInBothLooks(page))]).toEqual([path]);
     }
@@ -85,7 +85,7 @@ describe.skipIf(chromiumIsMissing())('examples/shop in a browser', () => {
     const { page, shop, blocked } = await visitShop();
     await page.getByRole('link', { name: 'Log in', exact: true }).click();
     for (const name of ['Mira Solheim', 'Accept']) await page.getByRole('button', { name }).click();
-    for (const path of ['/items/1042', '/redeem', '/contact', '/items/1042/renew']) {
+    for (const path of ['/items/1042', '/redeem', '/items/1042/renew']) {
       await page.goto(path);
       expect([path, ...(await faultsInBothLooks(page))]).toEqual([path]);
     }
