@@ -31,13 +31,15 @@ export async function expectGuard(running: Running, path: string, opened = 200):
   expect(await ask(running.code('supported'))).toBe(opened);
 }
 
-export async function postJson(url: string, body: object) {
+export async function postJson(url: string, body: object, headers: Record<string, string> = {}) {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  const isJson = response.headers.get('content-type')?.includes('json');
+  const json = isJson ? await response.json() : {};
+  return { status: response.status, body: json as Record<string, unknown> };
 }
 
 /**
