@@ -145,15 +145,13 @@ describe('checkPurchase', () => {
     expect(calls).toEqual([1, 1, 1, 2, 3]);
   });
 
-  it('counts failed attempts by client, also a client that is not known', async () => {
+  it('counts all clients that are not known as one', async () => {
     const { keyApi } = keyApiOn({ says: 'negative' }, { guessLimit: { limit: 1 } });
-    for (const who of ['anna', undefined]) {
-      const options = { client: who };
-      await checkPurchase(keyApi, guess(1), { ...options, fresh: true });
-      expect(await checkPurchase(keyApi, guess(2), options)).toMatchObject({
-        error: { code: 'too_many_attempts', status: 429, retryAfter: expect.any(Number) },
-      });
+    const ends = [];
+    for (const code of [guess(1), guess(2)]) {
+      ends.push(await checkPurchase(keyApi, code, { client: undefined }));
     }
+    expect(ends).toMatchObject([{ verdict: 'invalid' }, { error: { code: 'too_many_attempts' } }]);
   });
 });
 

@@ -21,7 +21,7 @@ import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
 import { runMiddleware } from '../../support/fake-response.js';
 import { countEndings, openShop } from '../../support/shop.js';
-import { account, CODE, guess, item, purchase, userInfo } from '../../support/wire.js';
+import { account, CODE, item, purchase, userInfo } from '../../support/wire.js';
 
 describe('loadItems and loadItem', () => {
   async function open(options: LoadItemOptions = {}, ...given: Parameters<typeof openShop>) {
@@ -31,15 +31,12 @@ describe('loadItems and loadItem', () => {
     app.get('/items', loadItems(shop.keyApi));
     app.get('/items/:id', loadItem(shop.keyApi, options));
     app.get('/by-query', loadItem(shop.keyApi, { id: async (req) => req.query.item }));
-    app.get('/mine', requirePurchase(shop.keyApi));
     const endings = countEndings(app);
     app.use(errorHandler({ log: false }));
-    const visit = (path: string, from = '192.0.2.1', code = '') =>
-      request(app).get(path).set('x-forwarded-for', from).set('x-purchase-code', code).then();
+    const visit = (path: string, from = '192.0.2.1') =>
+      request(app).get(path).set('x-forwarded-for', from).then();
     return { ...shop, visit, endings };
   }
-  const unknown = (n: number) => `/items/${900_000 + n}`;
-
   it('put the catalogue and one item at req.marketplace', async () => {
     const { visit } = await open();
     const { body } = await visit('/items');
@@ -64,19 +61,18 @@ describe('loadItems and loadItem', () => {
     expect(endings).toEqual({ errors: [expect.objectContaining({ code })], handled: 0 });
   });
 
-  it('items that have to be asked for one by one count together with wrong codes: over it 429', async () => {
-    // A list that is not to be had.
+  it('loadItem counts for the client, or for nobody, where the list is not to be had: over the limit 429', async () => {
     const answer = (path: string, body: object) =>
       path === '/api/items/all' ? { odd: true } : body;
-    const limit = [{ guessLimit: { limit: 2 } }, { answer }] as const;
+    const limit = [{ guessLimit: { limit: 1 } }, { answer }] as const;
     const { visit } = await open({}, ...limit);
+    const unknown = (n: number) => `/items/${900_000 + n}`;
     expect((await visit(unknown(1))).status).toBe(404);
-    expect((await visit('/mine', undefined, guess(1))).status).toBe(403);
     const refused = await visit(unknown(2));
     expect([refused.status, refused.body.code]).toEqual([429, 'too_many_attempts']);
     expect((await visit('/items/1042', '198.51.100.9')).status).toBe(200);
     const uncounted = await open({ client: false }, ...limit);
-    for (let n = 0; n < 4; n++) expect((await uncounted.visit(unknown(n))).status).toBe(404);
+    for (let n = 0; n < 3; n++) expect((await uncounted.visit(unknown(n))).status).toBe(404);
   });
 });
 

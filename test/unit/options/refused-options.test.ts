@@ -153,7 +153,7 @@ it.each<[owner: string, option: string, says: string, ...wrong: unknown[]]>([
   ['KeyApi', 'dispatcher', UNKNOWN, {}],
   ['KeyApi', 'validationEncoding', '"form", "json", "query"', 'xml'],
   ['KeyApi', 'codePattern', 'RegExp', '^MK-'],
-  ['KeyApi', 'cache', 'an object of options, or false', true],
+  ['KeyApi', 'cache', 'an object of options, or false', true, null],
   ['KeyApi', 'cache.tll', UNKNOWN, 1],
   ...['ttl', 'staleWhileRevalidate', 'staleIfError', 'invalidTtl'].map(
     (age): [string, string, string, ...unknown[]] => [
