@@ -20,9 +20,9 @@ export {
   type PurchaseConditions,
   type PurchaseValidator,
 } from './check/purchase-check.js';
+export type { ApiKeyOption } from './clients/api-key.js';
 export type { ClientOptions } from './clients/client-options.js';
 export {
-  type ApiKeyOption,
   KeyApi,
   type KeyApiOptions,
   type ValidationEncoding,

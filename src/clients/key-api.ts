@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import {
-  type Answer,
   Cache,
   type CallOptions,
   type RequestOptions,
@@ -8,11 +7,10 @@ import {
 } from '../cache/cache.js';
 import { type CacheLimits, type CacheOptions, cacheOption } from '../cache/options.js';
 import { ALL, SharedTier } from '../cache/shared-tier.js';
-import { type Deadline, NoAnswer, withTimeout } from '../deadline.js';
-import { reportDrift, warnOnce } from '../diagnostics.js';
+import type { Deadline } from '../deadline.js';
+import { reportDrift } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { Guesses } from '../guess/guesses.js';
-import { Failure, unavailable } from '../http/failure.js';
 import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
 import { clientSettings, serviceUrl } from '../http/settings.js';
 import { encode, nameOf } from '../http/transport.js';
@@ -25,17 +23,15 @@ import { readPurchaseCode, requireText } from '../model/purchase-code.js';
 import {
   checkedFor,
   choice,
-  flag,
   idText,
-  ifUnset,
   optional,
   pattern,
   readOptions,
-  refuseStray,
-  strayCharacters,
   type Table,
-  wrongOption,
+  type Values,
 } from '../options.js';
+import { type ApiKeyOption, apiKeySource } from './api-key.js';
+import { Catalogue } from './catalogue.js';
 import { CLIENT_OPTIONS, type ClientOptions } from './client-options.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
 import {
@@ -49,15 +45,10 @@ import {
   purchasesValidation,
 } from './key-endpoints.js';
 
-/** The secret api_key, or a function that returns the current one, so that it can be rotated. */
-export type ApiKeyOption = string | (() => string | Promise<string>);
-
 /** A code, in an error. */
 const PARAMETER = 'KeyApi: purchase_code';
 /** How many items have one object for all purchases of them. */
 const MAX_SHARED_ITEMS = 1000;
-/** Milliseconds for which `getItem` does without a list that could not be had. */
-const LIST_PAUSE = 60_000;
 
 /** How parameters are sent. The specification does not show it; deployments accept all three. */
 export type ValidationEncoding = 'form' | 'json' | 'query';
@@ -117,27 +108,17 @@ interface Caches {
 export class KeyApi {
   /** The option `clock`; guards compare the end of support with it. */
   readonly clock: () => number;
-  readonly #codePattern: RegExp | undefined;
-  readonly #encoding: ValidationEncoding;
-  readonly #apiKey: () => string | Promise<string>;
+  readonly #options: Omit<Values<typeof OPTIONS>, 'baseUrl'>;
   readonly #http: HttpClient;
   readonly #keyCheck: KeyCheck;
-  readonly #sharedTier: SharedTier | undefined;
-  readonly #caches: Caches | undefined;
   readonly #guesses: Guesses;
   /** The address of the service. */
   readonly #service: string;
-  /** Milliseconds of one call. */
-  readonly #timeout: number;
-  /** Milliseconds, for durations. */
-  readonly #timer: () => number;
+  readonly #sharedTier: SharedTier | undefined;
+  readonly #caches: Caches | undefined;
+  readonly #catalogue: Catalogue | undefined;
   /** The item of the purchase that was cached last, by id. */
   readonly #sold = lru<number, Item>(MAX_SHARED_ITEMS);
-  /** The items of the list that was last looked into, by id. */
-  #index: { readonly list: ItemList; readonly byId: ReadonlyMap<number, Item> } | undefined;
-  /** Until when `getItem` does without the list. */
-  #noListUntil = Number.NEGATIVE_INFINITY;
-  #isClosed = false;
 
   /**
    * Makes a client of the key API: one for an app, because it has the cache.
@@ -154,31 +135,27 @@ export class KeyApi {
       const { baseUrl, ...given } = readOptions(me, OPTIONS, options);
       return { given, settings: clientSettings(me, 'baseUrl', baseUrl, given) };
     });
-    const { cache } = given;
-    this.clock = settings.clock;
-    this.#encoding = given.validationEncoding;
-    this.#codePattern = given.codePattern;
-    this.#apiKey = given.apiKey;
-    this.#guesses = new Guesses(me, given.guessLimit, settings.timer);
-    this.#timeout = settings.timeout;
-    this.#timer = settings.timer;
-    this.#service = `${settings.url.origin}${settings.url.basePath}`;
-    const account = (apiKey: string) => this.#request(accountDetails, NO_PARAMETER, apiKey);
-    this.#http = new HttpClient(settings, async () => account(await this.#apiKey()));
-    this.#keyCheck = new KeyCheck(settings.timer, (apiKey) =>
+    const { apiKey, cache, guessLimit } = given;
+    const { clock, timeout, timer, url } = settings;
+    this.clock = clock;
+    this.#options = given;
+    this.#guesses = new Guesses(me, guessLimit, timer);
+    this.#service = `${url.origin}${url.basePath}`;
+    const account = (key: string) => this.#request(accountDetails, NO_PARAMETER, key);
+    this.#http = new HttpClient(settings, async () => account(await apiKey()));
+    this.#keyCheck = new KeyCheck(timer, (key) =>
       this.#http.within(nameOf(accountDetails), {}, (deadline) =>
-        this.#http.send(account(apiKey), deadline),
+        this.#http.send(account(key), deadline),
       ),
     );
     if (cache === false) return;
     const { limits, shared } = cache;
     const { staleIfError } = limits;
-    const apiKey = this.#apiKey;
-    const { clock, timeout, timer } = settings;
     this.#sharedTier =
       shared &&
       new SharedTier(shared, { timeout, staleIfError, clock, apiKey, service: this.#service });
     this.#caches = this.#makeCaches(limits, timer);
+    this.#catalogue = new Catalogue(this.#caches, timeout, timer);
   }
 
   /**
@@ -207,25 +184,10 @@ export class KeyApi {
     const number = itemId(id);
     // Also where the cache answers.
     idText('KeyApi', 'client', options.client);
-    const key = String(number);
-    this.#checkOpen();
-    if (!this.#caches) return this.#ask(itemsItem, key, options);
-    const { item, items } = this.#caches;
-    const isFresh = flag('KeyApi', 'fresh', options.fresh);
-    const begunAt = performance.now();
-    const list = isFresh ? undefined : await this.#freshList(items, options.signal);
-    const listed = list && this.#inList(number, list);
-    if (listed !== undefined) return item.served('cache', listed);
-    try {
-      return (await item.get(key, options, true, performance.now() - begunAt)).value;
-    } catch (error) {
-      // `listItems` still serves this list, so its items are served too.
-      const isUseful = !isFresh && !options.signal?.aborted;
-      const stale = isUseful ? items.staleIfError(NO_PARAMETER, error) : undefined;
-      const last = stale && this.#inList(number, stale);
-      if (!last) throw error;
-      return item.served('stale-if-error', last);
-    }
+    this.#http.throwIfClosed();
+    return this.#catalogue
+      ? this.#catalogue.find(number, options)
+      : this.#ask(itemsItem, String(number), options);
   }
 
   /**
@@ -243,7 +205,7 @@ export class KeyApi {
     idText('KeyApi', 'client', options.client);
     const text = readPurchaseCode(code)?.text;
     // Unlike `test`, `search` always begins at the start, also with the flags g and y.
-    const isOfPattern = text?.search(this.#codePattern ?? '') !== -1;
+    const isOfPattern = text?.search(this.#options.codePattern ?? '') !== -1;
     return text !== undefined && isOfPattern ? this.#get(purchasesValidation, text, options) : null;
   }
 
@@ -258,7 +220,7 @@ export class KeyApi {
     const [code] = given;
     // A code that got lost must not forget everything.
     if (given.length > 0) requireText(PARAMETER, code);
-    this.#checkOpen();
+    this.#http.throwIfClosed();
     if (this.#caches === undefined) return;
     let subject = ALL;
     if (code === undefined) {
@@ -283,7 +245,6 @@ export class KeyApi {
    * `service_unavailable`, and so do later calls.
    */
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#sharedTier?.close();
     await this.#http.close();
   }
@@ -293,14 +254,9 @@ export class KeyApi {
     value: string,
     options: VisitorCallOptions,
   ): Promise<T | null> {
-    this.#checkOpen();
+    this.#http.throwIfClosed();
     const cache = this.#caches?.[endpoint.what] as Cache<T> | undefined;
     return cache ? (await cache.get(value, options)).value : this.#ask(endpoint, value, options);
-  }
-
-  #checkOpen(): void {
-    if (!this.#isClosed) return;
-    throw unavailable('KeyApi: this client was closed', new Failure('CLOSED'));
   }
 
   /**
@@ -310,7 +266,7 @@ export class KeyApi {
   #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
     const { client, hadPositive = false } = options;
     return this.#http.within(nameOf(endpoint), options, async (deadline) => {
-      const current = this.#apiKey();
+      const current = this.#options.apiKey();
       const apiKey = typeof current === 'string' ? current : await deadline.race(current);
       const question = { client, scope: () => this.#scopeOf(apiKey), deadline };
       return this.#guesses.count(question, () =>
@@ -376,7 +332,7 @@ export class KeyApi {
     return {
       method,
       path,
-      parameters: encode(parameters, method === 'GET' ? 'query' : this.#encoding),
+      parameters: encode(parameters, method === 'GET' ? 'query' : this.#options.validationEncoding),
       secrets,
       // No endpoint changes anything, also not the POST of purchases/validation.
       isRepeatable: true,
@@ -427,68 +383,4 @@ export class KeyApi {
     else this.#sold.set(item.id, item);
     return deepFreeze(purchase);
   }
-
-  /** The list, not past its `ttl`; `undefined`: it cannot be had. */
-  async #freshList(
-    items: Cache<ItemList>,
-    signal: AbortSignal | undefined,
-  ): Promise<Answer<ItemList> | undefined> {
-    const list = items.fresh(NO_PARAMETER);
-    if (list || this.#timer() < this.#noListUntil) return list;
-    try {
-      const ask = () => items.get(NO_PARAMETER, { signal }, false);
-      // A list that hangs leaves time to ask for the item.
-      return await withTimeout(this.#timeout / 2, ask);
-    } catch (error) {
-      if (signal?.aborted || this.#isClosed) throw error;
-      this.#noListUntil = this.#timer() + LIST_PAUSE;
-      const isOwn = isMarketgateError(error) || error instanceof NoAnswer;
-      warnOnce('MARKETGATE_NO_CATALOGUE', isOwn ? `: ${error.message}` : '');
-      return undefined;
-    }
-  }
-
-  /**
-   * An item by a list; `null`: it has none of that id. `undefined`: the list does not say, because it is empty or has
-   * items that could not be read, or because the item itself was asked for later.
-   */
-  #inList(id: number, { value: list, at }: Answer<ItemList>): Item | null | undefined {
-    const isOutdated =
-      (this.#caches?.item.knownSince(String(id)) ?? Number.NEGATIVE_INFINITY) >= at;
-    if (list === null || isOutdated) return undefined;
-    if (this.#index?.list !== list) {
-      this.#index = { list, byId: new Map(list.items.map((item) => [item.id, item])) };
-    }
-    const item = this.#index.byId.get(id);
-    return item ?? (list.isWhole && list.items.length > 0 ? null : undefined);
-  }
-}
-
-/** Checks the option once; the function that it returns checks each key. */
-function apiKeySource(
-  owner: string,
-  name: string,
-  option: unknown,
-): () => string | Promise<string> {
-  if (typeof option === 'function') {
-    return async () => {
-      // The error is dropped, because it can contain secrets.
-      const key: unknown = await Promise.resolve()
-        .then(option as () => unknown)
-        .catch(() => undefined);
-      const isText = typeof key === 'string' && key.trim() !== '';
-      const problem = isText ? strayCharacters(key) : 'failed, or gave no non-empty string';
-      if (isText && problem === undefined) return key;
-      throw unavailable(
-        `KeyApi: the function given as "apiKey" ${isText ? `gave a key that ${problem}` : problem}; look at where it reads the key from`,
-        new Failure('NO_API_KEY'),
-      );
-    };
-  }
-  if (typeof option === 'string' && option.trim() !== '') {
-    refuseStray(owner, name, option);
-    return () => option;
-  }
-  const expected = 'must be a non-empty string or a function that gives one';
-  throw wrongOption(owner, name, expected + ifUnset(option));
 }

@@ -24,6 +24,7 @@ import {
   positive,
   readOptions,
   type Table,
+  type Values,
   wrongOption,
 } from '../options.js';
 import { redact } from '../redact.js';
@@ -86,12 +87,9 @@ const OPTIONS = {
 export class LoginApi {
   /** The option `clock`, for login attempts and stored tokens. */
   readonly clock: () => number;
+  readonly #options: Omit<Values<typeof OPTIONS>, 'authUrl'>;
   readonly #http: HttpClient;
-  readonly #appId: string;
   readonly #loginUrl: string;
-  readonly #appSecret: string;
-  readonly #tokenLifetime: number;
-  readonly #authorizeMethod: 'post' | 'get';
   readonly #guesses: Guesses;
 
   /**
@@ -110,12 +108,9 @@ export class LoginApi {
     });
     this.clock = settings.clock;
     this.#guesses = new Guesses(me, given.guessLimit, settings.timer);
-    this.#appId = given.appId;
-    this.#appSecret = given.appSecret;
-    this.#tokenLifetime = given.tokenLifetime;
-    this.#authorizeMethod = given.authorizeMethod;
+    this.#options = given;
     const { origin, basePath } = settings.url;
-    this.#loginUrl = `${origin}${basePath}${OAUTH}?${new URLSearchParams({ app_id: this.#appId })}`;
+    this.#loginUrl = `${origin}${basePath}${OAUTH}?${new URLSearchParams({ app_id: given.appId })}`;
     // There is no api_key: any answer of the API shows that the service is there.
     const probe: HttpRequest<true> = {
       method: 'GET',
@@ -152,10 +147,11 @@ export class LoginApi {
         'auth_key must be a non-empty string, as it came in the query of the callback; the visitor must log in again',
       );
     }
-    const fields = { app_id: this.#appId, app_secret: this.#appSecret, auth_key: authKey };
-    const isGet = this.#authorizeMethod === 'get';
+    const { appId, appSecret, authorizeMethod, tokenLifetime } = this.#options;
+    const fields = { app_id: appId, app_secret: appSecret, auth_key: authKey };
+    const isGet = authorizeMethod === 'get';
     const issuedAt = this.clock();
-    const secrets = [this.#appSecret, authKey];
+    const secrets = [appSecret, authKey];
     const request: HttpRequest<string> = {
       method: isGet ? 'GET' : 'POST',
       path: AUTHORIZE,
@@ -169,7 +165,7 @@ export class LoginApi {
       const question = { client, scope: () => this.#loginUrl, deadline };
       return this.#guesses.count(question, () => this.#http.send(request, deadline));
     });
-    return { value, issuedAt, expiresAt: issuedAt + this.#tokenLifetime };
+    return { value, issuedAt, expiresAt: issuedAt + tokenLifetime };
   }
 
   /**
@@ -181,7 +177,7 @@ export class LoginApi {
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
     const value = this.#valueOf(token);
     const onDrift: OnDrift = (drift) => reportDrift(this, { endpoint: GET_USER_INFO, ...drift });
-    const secrets = [value, this.#appSecret];
+    const secrets = [value, this.#options.appSecret];
     const request: HttpRequest<UserInfo> = {
       method: 'GET',
       path: GET_USER_INFO,
@@ -214,7 +210,7 @@ export class LoginApi {
     if (this.clock() < given.expiresAt) return given.value;
     throw new MarketgateError(
       'access_token_expired',
-      `the access_token has expired (it lives ${this.#tokenLifetime / 60_000} minutes); the visitor must log in again`,
+      `the access_token has expired (it lives ${this.#options.tokenLifetime / 60_000} minutes); the visitor must log in again`,
     );
   }
 }

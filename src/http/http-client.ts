@@ -74,7 +74,7 @@ export class HttpClient {
     timeout = this.settings.timeout,
   ): Promise<T> {
     if (signal !== undefined) checkSignal(signal);
-    if (this.#isClosed) throw closedError();
+    this.throwIfClosed();
     const exceeded = (): MarketgateError => exceededError(name, timeout, deadline);
     const deadline = new Deadline(timeout - elapsed, exceeded, signal);
     this.#calls.add(deadline);
@@ -88,6 +88,11 @@ export class HttpClient {
       this.#calls.delete(deadline);
       deadline.dispose();
     }
+  }
+
+  /** @throws MarketgateError `service_unavailable`, after {@link close}. */
+  throwIfClosed(): void {
+    if (this.#isClosed) throw closedError();
   }
 
   /** The error of a call that the breaker would not let through. */
