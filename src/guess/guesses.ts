@@ -12,36 +12,31 @@ const SHARED_TIMEOUT = 500;
 /** The most clients that are counted: those with the latest guesses. */
 const MAX_CLIENTS = 10_000;
 
-/** A number of guesses in a fixed window, which the first of them begins. */
-class Window {
-  #count = 0;
+/** The guesses of one client, or of all, in a fixed window that the first of them begins. */
+class Client {
+  /** Questions that have no answer yet, and can become guesses. */
+  inFlight = 0;
+  #guesses = 0;
   #endsAt = 0;
 
-  constructor(private readonly length: number) {}
+  constructor(private readonly windowMs: number) {}
 
   add(now: number): void {
     if (now >= this.#endsAt) {
-      this.#count = 0;
-      this.#endsAt = now + this.length;
+      this.#guesses = 0;
+      this.#endsAt = now + this.windowMs;
     }
-    this.#count++;
+    this.#guesses++;
   }
 
   count(now: number): number {
-    return now < this.#endsAt ? this.#count : 0;
+    return now < this.#endsAt ? this.#guesses : 0;
   }
 
   /** Seconds until the window ends. A clock of the app's can have stepped back. */
   secondsLeft(now: number): number {
-    return Math.min(this.#endsAt - now, this.length) / 1000;
+    return Math.min(this.#endsAt - now, this.windowMs) / 1000;
   }
-}
-
-/** One client in this process. */
-interface Client {
-  readonly failed: Window;
-  /** Questions that have no answer yet. */
-  inFlight: number;
 }
 
 /** What {@link Guesses.count} needs to know of a question. */
@@ -80,7 +75,7 @@ export class Guesses {
   ) {
     const { shared } = rules;
     this.#hasLimits = shared === undefined || shared.limit !== undefined;
-    this.#all = this.#newClient();
+    this.#all = new Client(rules.limits.windowMs);
   }
 
   /** `too_many_attempts`, where this process knows that the client is over the limit. */
@@ -97,7 +92,7 @@ export class Guesses {
   async count<T>({ client, scope, deadline }: Question, ask: () => Promise<T>): Promise<T> {
     const key = this.#keyOf(client);
     if (key === undefined) return ask();
-    const own = this.#clients.get(key) ?? this.#newClient();
+    const own = this.#clients.get(key) ?? new Client(this.rules.limits.windowMs);
     this.#clients.set(key, own);
     await this.#enter(own, deadline);
     let isGuess = false;
@@ -121,10 +116,6 @@ export class Guesses {
     return text === undefined ? undefined : clientKey(text);
   }
 
-  #newClient(): Client {
-    return { failed: new Window(this.rules.limits.windowMs), inFlight: 0 };
-  }
-
   /** Waits while what is in flight can still fill a limit. @throws MarketgateError `too_many_attempts`. */
   async #enter(client: Client, deadline: Deadline): Promise<void> {
     const { limit, total } = this.rules.limits;
@@ -140,18 +131,18 @@ export class Guesses {
   }
 
   /** Guesses, and what is in flight and can become one. */
-  #openOf({ failed, inFlight }: Client): number {
-    return inFlight + (this.#hasLimits ? failed.count(this.clock()) : 0);
+  #openOf(client: Client): number {
+    return client.inFlight + (this.#hasLimits ? client.count(this.clock()) : 0);
   }
 
-  #refusalOf({ failed }: Client): MarketgateError | undefined {
+  #refusalOf(client: Client): MarketgateError | undefined {
     const now = this.clock();
-    const count = failed.count(now);
-    const all = this.#all.failed;
+    const all = this.#all;
+    const count = client.count(now);
     const { limit, total } = this.rules.limits;
-    if (count >= limit) return tooManyAttempts(failed.secondsLeft(now));
+    if (count >= limit) return tooManyAttempts(client.secondsLeft(now));
     if (count === 0 || all.count(now) < total) return undefined;
-    return tooManyAttempts(Math.min(failed.secondsLeft(now), all.secondsLeft(now)));
+    return tooManyAttempts(Math.min(client.secondsLeft(now), all.secondsLeft(now)));
   }
 
   /** @throws MarketgateError `too_many_attempts`, by the limit of all processes; by that of this one if the other cannot count. */
@@ -178,7 +169,7 @@ export class Guesses {
   async #end(client: Client, isGuess: boolean, key: string, scope: () => string): Promise<void> {
     if (isGuess) {
       const { shared } = this.rules;
-      for (const { failed } of [client, this.#all]) failed.add(this.clock());
+      for (const each of [client, this.#all]) each.add(this.clock());
       if (shared !== undefined) {
         const adding = withTimeout(SHARED_TIMEOUT, () => shared.add(key, scope()));
         await adding.catch((error: unknown) => reportFailure(shared, 'guessLimit.add', error));
