@@ -4,7 +4,7 @@ import { asError } from '../errors.js';
 import type { AccessToken } from '../model/access-token.js';
 import { type Site, siteOfProcess } from '../site.js';
 import { checkKeepsLogin, leaveSession, sessionOf } from '../web/express-session.js';
-import { isFreshLogin, note } from '../web/login-request.js';
+import { note } from '../web/login-request.js';
 import {
   isClick,
   isPageLoad,
@@ -185,8 +185,6 @@ export class Login {
   /** Reads the request, and ends in one of the steps. */
   async #handle(): Promise<Outcome> {
     const req = this.#req;
-    // The strategy runs again, as with a guard of a controller and one of a route.
-    if (isFreshLogin(req)) return ['pass'];
     note(req, { isFresh: false });
     noStore(this.#res);
     // Test helpers give no method, and some no headers.
