@@ -166,7 +166,11 @@ export class Login {
     refuseWith(this.#res, error);
     const { failWithError, failureRedirect } = this.#options;
     const isFailure = error instanceof Failure;
-    if (isFailure && error.isOfAccount) note(this.#req, { marketplace: this.#marketplace() });
+    if (isFailure && error.isOfAccount) {
+      // Where the visitor can log out of the account.
+      const marketplace = new URL('/', this.#setup.loginApi.loginUrl()).href;
+      note(this.#req, { marketplace });
+    }
     report(isFailure ? 'fail' : 'error', error);
     if (isFailure && (failureRedirect || !failWithError)) {
       this.#actions.fail(error.challenge, error.status);
@@ -175,11 +179,6 @@ export class Login {
 
   #site(): Site | undefined {
     return this.#setup.site ?? siteOfProcess();
-  }
-
-  /** Where the visitor can log out of an account. */
-  #marketplace(): string {
-    return new URL('/', this.#setup.loginApi.loginUrl()).href;
   }
 
   /** Reads the request, and ends in one of the steps. */
@@ -337,9 +336,8 @@ export class Login {
     if (this.#who === undefined) throw failure;
     const { returnTo, successReturnToOrRedirect, successRedirect } = this.#options;
     note(this.#req, { returnTo: to ?? safeReturnTo(returnTo) });
-    const url = successReturnToOrRedirect && (to ?? successReturnToOrRedirect);
-    if (url) return ['redirect', url];
-    return successRedirect ? ['redirect', successRedirect] : ['pass'];
+    const url = successReturnToOrRedirect || successRedirect;
+    return url ? ['redirect', url] : ['pass'];
   }
 
   #notStarted(state: LoginState): Failure {

@@ -283,6 +283,8 @@ describe('state: true, where a deployment echoes it', () => {
   it('is not the value of "Continue", which only the page and the browser know', async () => {
     const { visit, start } = open({ confirm: true });
     const state = await start();
+    const ofAttempt = await visit({ marketgate: state, answer: 'continue' });
+    expect(ofAttempt.outcome?.[2]).toBe(403);
     const { outcome } = await visit({ auth_key: 'k1', state });
     expect(outcome?.[1]).toMatch(/^\?marketgate=/);
     expect(outcome?.[1]).not.toContain(state);

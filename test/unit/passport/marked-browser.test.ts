@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { MarketgateError } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
 import {
   confirmationOf,
   isAsked,
@@ -57,10 +58,29 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     expect((await comeBack('next', { user })).outcome).toEqual(success);
   });
 
+  it('another site’s login that has failed asks about no later one', async () => {
+    const exchange = vi.fn(async () => ({ value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 }));
+    exchange.mockRejectedValueOnce(new MarketgateError('auth_key_rejected', 'no'));
+    const { start, comeBack } = open({ api: { exchange } });
+    await start({}, { headers: { 'sec-fetch-site': 'cross-site' } });
+    expect((await comeBack('k1')).outcome?.[2]).toBe(401);
+    await start();
+    expect((await comeBack('k2')).outcome).toEqual(success);
+  });
+
   it('a callback that another browser has opened first still completes its own login', async () => {
     const { start, comeBack } = open();
     await start();
     expect((await open().comeBack('own')).outcome?.[2]).toBe(403);
     expect((await comeBack('own')).outcome).toEqual(success);
   });
+});
+
+it('a browser is marked that looks again for its session in vain', async () => {
+  const { start, comeBack, visit } = openLogin();
+  const gone = { headers: { cookie: 'connect.sid=s%3Aold.signature' }, sessionID: 'new' };
+  expect((await comeBack('strangers', gone)).outcome?.[0]).toBe('page');
+  expect((await visit({ marketgate: 'again' }, gone)).outcome?.[2]).toBe(403);
+  await start();
+  expect((await comeBack('own')).outcome).toSatisfy(isAsked);
 });

@@ -174,6 +174,10 @@ it.each([{}, { saveUninitialized: true, unset: 'destroy' as const }])(
     const cookie = browser.cookies(here.origin);
     const again = await browser.get(`${there.origin}/callback${url}`, { cookie });
     expect(locationOf(again)).toBe('/wanted');
+    // So it is with a "Continue" that comes twice.
+    const continued = `/callback?marketgate=${'a'.repeat(22)}&answer=continue`;
+    const other = await browser.get(there.origin + continued, { cookie: old });
+    expect([other.status, other.headers.getSetCookie()]).toEqual([200, []]);
     // Without it, the login is refused.
     expect(
       (await new Browser().get(`${there.origin}/callback${url}`, { cookie: old })).status,

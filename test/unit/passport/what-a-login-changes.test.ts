@@ -70,6 +70,16 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
     expect(isAsked((await login.comeBack('k2', { user })).outcome)).toBe(asks);
   });
 
+  it('an account that the user has connected is not asked about when it is connected again', async () => {
+    const { start, comeBack, visit } = open();
+    await start(connect, { user: ADA });
+    const asked = await comeBack('k1', { user: ADA }, connect);
+    const query = { marketgate: confirmationOf(asked.outcome), answer: 'continue' };
+    expect((await visit(query, { user: ADA }, connect)).outcome).toEqual(success);
+    await start(connect, { user: ADA });
+    expect((await comeBack('k2', { user: ADA }, connect)).outcome).toEqual(success);
+  });
+
   it.each([
     ['somebody else', ADA],
     ['a user with the same name of another kind', { _id: '77' }],
