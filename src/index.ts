@@ -8,16 +8,12 @@
 export type { CallOptions, VisitorCallOptions } from './cache/cache.js';
 export type { CacheOptions } from './cache/options.js';
 export type { SharedCache, SharedValue } from './cache/shared-cache.js';
+export type { LicenseType, PurchaseCheckOptions, PurchaseConditions } from './check/conditions.js';
+export type { Decision, Denial } from './check/decision.js';
+export type { HolderId, HolderOptions } from './check/holder-check.js';
 export {
   type CheckPurchaseOptions,
   checkPurchase,
-  type Decision,
-  type Denial,
-  type HolderId,
-  type HolderOptions,
-  type LicenseType,
-  type PurchaseCheckOptions,
-  type PurchaseConditions,
   type PurchaseValidator,
 } from './check/purchase-check.js';
 export type { ApiKeyOption } from './clients/api-key.js';

@@ -94,17 +94,6 @@ export const optional =
   (owner, name, value) =>
     value === undefined ? undefined : check(owner, name, value);
 
-/**
- * A condition of a guard. `item: config.itemId` with nothing configured must not let every purchase in, so an option that is
- * present and `undefined` is refused.
- */
-export const condition =
-  <T>(check: Check<T>): Check<T> =>
-  (owner, name, value, isGiven) => {
-    if (value !== undefined || !isGiven) return check(owner, name, value, isGiven);
-    throw wrongOption(owner, name, 'is given, but undefined: is its variable set?');
-  };
-
 /** A string that is not blank. */
 export const text =
   (fallback?: string): Check<string> =>

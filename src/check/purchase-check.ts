@@ -9,71 +9,23 @@ import type { Purchase } from '../model/purchase.js';
 import { faultOfCode, isBlank, readPurchaseCode } from '../model/purchase-code.js';
 import {
   type AppId,
-  type Check,
-  condition,
   flag,
-  functionOf,
   idText,
   readOptions,
   shaped,
   type Table,
   UNKNOWN_CLIENT,
-  type Values,
   wrongOption,
 } from '../options.js';
 import { redact } from '../redact.js';
+import { areIds, type Checked, checkOptions, type PurchaseCheckOptions } from './conditions.js';
 import { absent, type CheckResult, type Decision, deny, refuse, undecided } from './decision.js';
-import {
-  type HolderId,
-  type HolderIdOf,
-  type HolderOptions,
-  holderOption,
-} from './holder-check.js';
-
-export type { CheckResult, Decision, Denial } from './decision.js';
-export type { HolderId, HolderIdOf, HolderOptions } from './holder-check.js';
+import type { HolderId } from './holder-check.js';
 
 /** As much of a {@link KeyApi} as the check uses. */
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> & Partial<Pick<KeyApi, 'clock'>>;
 
 export const purchaseValidator = shaped<PurchaseValidator>(['validatePurchase'], 'a KeyApi');
-
-/** A `license_type` of the service. Its values are not shown; these are common, and editors offer them. */
-export type LicenseType = 'Regular' | 'Extended' | (string & Record<never, never>);
-
-/**
- * Conditions that a valid purchase must meet. The functions get the request in a guard, and
- * `undefined` in {@link checkPurchase}.
- */
-export interface PurchaseConditions<Req = undefined> {
-  /**
-   * The id of the purchase's item; several ids, of which one must match; or a function that gives one or several, as in
-   * `(req) => Number(req.params.id)`. What is not a whole number there, also in digits, refuses with `item_id_invalid`.
-   */
-  item?:
-    | number
-    | readonly number[]
-    | ((req: Req) => number | readonly number[] | Promise<number | readonly number[]>)
-    | undefined;
-  /** The purchase's `license_type`, or several, of which one must match. Letter case does not count. */
-  licenseType?: LicenseType | readonly LicenseType[] | undefined;
-  /** Whether support must still run, compared with the current time of each check. */
-  supported?: boolean | undefined;
-  /** Any other condition. Anything but true refuses with `purchase_not_accepted`. Can be async. */
-  accept?: ((purchase: Purchase, req: Req) => boolean | Promise<boolean>) | undefined;
-}
-
-/** What the guards and {@link checkPurchase} have in common. */
-export interface PurchaseCheckOptions<Req = undefined, Id = HolderId>
-  extends PurchaseConditions<Req> {
-  /**
-   * The account must hold the code, or become one of its first `max` holders, after all other conditions.
-   * `purchase_held` refuses other accounts, and `login_required` visitors without an account.
-   */
-  holder?: HolderOptions<Id> | undefined;
-  /** Whether to ask the service even if the cache has an answer, or a function that decides. Default false. */
-  fresh?: boolean | ((req: Req) => boolean | Promise<boolean>) | undefined;
-}
 
 /** Options of {@link checkPurchase}. */
 export interface CheckPurchaseOptions extends PurchaseCheckOptions {
@@ -116,50 +68,8 @@ export async function checkPurchase(
   return decision;
 }
 
-/** Checks the conditions of a guard. @param id the check of `holder.id`. */
-export const conditionOptions = <Req>(id: Check<HolderIdOf<Req>>) =>
-  ({
-    item: condition(itemOption<Req>),
-    licenseType: condition(licenseOption),
-    supported: condition(flag),
-    accept: condition(functionOf<(purchase: Purchase, req: Req) => boolean | Promise<boolean>>()),
-    holder: condition(holderOption(id)),
-    fresh: freshOption<Req>,
-  }) satisfies Table<PurchaseCheckOptions<Req, unknown>>;
-
-type Conditions<Req> = Values<ReturnType<typeof conditionOptions<Req>>>;
-
-function itemOption<Req>(
-  owner: string,
-  name: string,
-  value: unknown,
-): readonly number[] | ((req: Req) => unknown) | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === 'function') return value as (req: Req) => unknown;
-  const ids = [value].flat();
-  if (ids.length > 0 && areIds(ids)) return ids;
-  throw wrongOption(owner, name, 'must be an item id (a whole number), several, or a function');
-}
-
-const licenseOption: Check<readonly string[] | undefined> = (owner, name, value) => {
-  if (value === undefined) return undefined;
-  const types = [value].flat();
-  if (types.length > 0 && types.every((type) => typeof type === 'string' && type !== '')) {
-    return types as string[];
-  }
-  throw wrongOption(owner, name, 'must be a license_type, as in "Extended", or several');
-};
-
-function freshOption<Req>(
-  owner: string,
-  name: string,
-  value: unknown,
-): boolean | ((req: Req) => unknown) {
-  return typeof value === 'function' ? (value as () => unknown) : flag(owner, name, value);
-}
-
 const OPTIONS = {
-  ...conditionOptions<undefined>((owner, name, value, isGiven) => {
+  ...checkOptions<undefined>((owner, name, value, isGiven) => {
     if (!isGiven) throw wrongOption(owner, name, 'must say which account it is');
     idText(owner, name, value);
     return () => value as HolderId;
@@ -178,7 +88,7 @@ const OPTIONS = {
 export function makeDecide<Req>(
   owner: string,
   keyApi: PurchaseValidator,
-  { item, licenseType, supported, accept, holder, fresh }: Conditions<Req>,
+  { item, licenseType, supported, accept, holder, fresh }: Checked<Req>,
   letsInOutage = false,
 ) {
   const clock = keyApi.clock ?? Date.now;
@@ -310,7 +220,3 @@ const unreadable = (field: string): CheckResult =>
   undecided(
     `the service sent a "${field}" that cannot be read, and a condition needs it; see the diagnostics channel marketgate:drift`,
   );
-
-/** Digits are refused too: of `?item=1&item=2` in a query, a visitor would choose one. */
-const areIds = (ids: readonly unknown[]): ids is readonly number[] =>
-  ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0);

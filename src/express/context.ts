@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import vary from 'vary';
-import type { Decision, Denial } from '../check/purchase-check.js';
+import type { Decision, Denial } from '../check/decision.js';
 import type { Account } from '../model/account.js';
 import type { Item } from '../model/item.js';
 import type { Purchase } from '../model/purchase.js';

@@ -1,13 +1,8 @@
 import type { NextFunction, Request, Response } from 'express';
+import { checkOptions, type PurchaseCheckOptions } from '../check/conditions.js';
 import type { CheckResult, Denial } from '../check/decision.js';
 import type { HolderId, HolderIdOf } from '../check/holder-check.js';
-import {
-  conditionOptions,
-  makeDecide,
-  type PurchaseCheckOptions,
-  type PurchaseValidator,
-  purchaseValidator,
-} from '../check/purchase-check.js';
+import { makeDecide, type PurchaseValidator, purchaseValidator } from '../check/purchase-check.js';
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import type { MarketgateError } from '../errors.js';
 import {
@@ -58,7 +53,7 @@ export interface RequirePurchaseOptions extends LoadPurchaseOptions {
 const LOAD_OPTIONS = {
   code: codeOption,
   client: clientOption,
-  ...conditionOptions<Request>((owner, name, value) => {
+  ...checkOptions<Request>((owner, name, value) => {
     // An id that is the same for all visitors would let them share a code.
     if (typeof value === 'function') return idOfUser(value as HolderIdOf<Request>);
     throw wrongOption(owner, name, 'must be a function, as in (req) => req.user?.id');
