@@ -44,8 +44,7 @@ export function faultsBeforeAnswer({ faultScopes, counts }: SandboxContext): Req
       }
     };
     if (latency === 0) return proceed();
-    const [least, most] = typeof latency === 'number' ? [latency, latency] : latency;
-    const timer = setTimeout(proceed, least + Math.random() * (most - least));
+    const timer = setTimeout(proceed, latency);
     // The caller can hang up, or the sandbox close, during the wait.
     res.once('close', () => clearTimeout(timer));
   };
