@@ -43,25 +43,6 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
     }
   });
 
-  it('remembers the end of a lease for two minutes, also where the row that follows has a shorter life', () =>
-    clients.each(async ({ client, subscriber }) => {
-      const prefix = `${randomUUID()}:`;
-      const cache = new RedisCache({ client, subscriber, prefix });
-      const old = (await cache.read('key')).lease;
-      await cache.withdraw('key', 'no', 1);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      const { value, lease } = await cache.read('key');
-      expect(value).toBeUndefined();
-      expect(await cache.write('key', 'yes', 0, 1, lease)).toBe(true);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      expect(await cache.write('key', 'old', 0, HOUR, old)).toBe(false);
-      await clients.onServers(async (server) => {
-        for (const key of (await server.command('KEYS', `${prefix}*`)) as string[]) {
-          expect(Number(await server.command('PTTL', key))).toBeGreaterThan(60_000);
-        }
-      });
-    }));
-
   it('stores rows and tokens under the prefix, apart, and with an expiry', async () => {
     const prefix = randomUUID();
     await clients.each(async ({ client, subscriber }, kind) => {

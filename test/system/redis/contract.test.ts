@@ -82,14 +82,6 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
     const server = () => servers[kind.endsWith('cluster') ? 'cluster' : 'single'] as RedisServer;
     let here: Opened;
     let there: Opened;
-    let passed = 0;
-    const time = {
-      clock: () => Date.now() + passed,
-      advance: async (milliseconds: number) => {
-        passed += milliseconds;
-        await server().pass(milliseconds);
-      },
-    };
 
     beforeAll(async () => {
       [here, there] = await Promise.all([open(server().url), open(server().url)]);
@@ -112,11 +104,11 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
       () => ({ store: holdersOf(here), peer: holdersOf(there) }),
       { describe, it },
     );
-    describeSharedCache(
-      'RedisCache',
-      () => ({ cache: cacheOf(here), peer: cacheOf(there), ...time }),
-      { describe, it },
-    );
+    describeSharedCache('RedisCache', () => ({
+      cache: cacheOf(here),
+      peer: cacheOf(there),
+      advance: (milliseconds) => server().pass(milliseconds),
+    }));
   });
 
   it(`RedisTokenStore ${WAITS}`, async () => {

@@ -25,20 +25,11 @@ describe.skipIf(redisIsMissing()).each(LIBRARIES)('with a sentinel of %s', (libr
 
   const cacheOf = ({ client, subscriber }: typeof here) =>
     new RedisCache({ client, subscriber, prefix });
-  let passed = 0;
-  const time = {
-    clock: () => Date.now() + passed,
-    advance: async (milliseconds: number) => {
-      passed += milliseconds;
-      await sentinel.server.pass(milliseconds);
-    },
-  };
-
-  describeSharedCache(
-    'RedisCache',
-    () => ({ cache: cacheOf(here), peer: cacheOf(there), ...time }),
-    { describe, it },
-  );
+  describeSharedCache('RedisCache', () => ({
+    cache: cacheOf(here),
+    peer: cacheOf(there),
+    advance: (milliseconds) => sentinel.server.pass(milliseconds),
+  }));
 
   it('a subscription reports the loss of its connection, and receives again', async () => {
     const cache = cacheOf(here);
