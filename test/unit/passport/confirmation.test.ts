@@ -234,6 +234,7 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
 const nameless = { user_firstname: undefined, user_lastname: undefined };
 it.each<[string, object, string, string]>([
   ['without a name', nameless, 'mira', 'mira'],
+  ['without any name', { ...nameless, user_name: undefined }, '77', '77'],
   ['with markup', { ...nameless, user_firstname: '<script>' }, '&lt;script&gt;', 'mira'],
   [
     'with a long name, of which no letter is cut in two,',

@@ -66,6 +66,14 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
     expect((await comeBack('k3')).outcome?.[2]).toBe(403);
   });
 
+  it('of which the oldest makes room', async () => {
+    let now = 0;
+    const { start, comeBack } = open({ clock: () => now });
+    for (now of [0, 1, 2, 60_000]) await start();
+    now = 600_002;
+    expect((await comeBack()).outcome).toEqual(success);
+  });
+
   describe('of two strategies', () => {
     /** Two strategies in one browser, with one token store. */
     function two(names: (string | undefined)[], apps = ['a', 'a']) {

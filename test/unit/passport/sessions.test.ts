@@ -47,6 +47,12 @@ describe('with a session that cannot keep a login', () => {
     ]);
   });
 
+  it('cookie-session holds no attempt with session: false either, because it is not encrypted', async () => {
+    const { outcome } = await openLogin().start({ session: false }, behind({ isPopulated: false }));
+    const message = expect.stringMatching(/not encrypted.*cookieSecret/);
+    expect(outcome).toEqual(['error', expect.objectContaining({ message })]);
+  });
+
   it.each<[string, AuthenticateOptions]>([
     ['session: false, where passport keeps no login,', { session: false }],
     ['passport.authorize, which logs nobody in,', { assignProperty: 'account' }],
