@@ -271,21 +271,8 @@ it.each([
 });
 
 const SITE = {
-  ...{
-    name: 'Ada’s shop',
-    logo: 'https://cdn.example/logo.svg',
-    home: '/shop',
-    contact: 'a@b.example',
-  },
-  words: {
-    continue: {
-      title: 'Weiter als {name}?',
-      login: 'Anmeldung.',
-      warning: 'Sicher?',
-      button: 'Weiter',
-    },
-    page: { lang: 'de' },
-  },
+  ...{ name: 'Ada’s shop', logo: 'https://cdn.example/logo.svg' },
+  words: { continue: { title: 'Weiter als {name}?', button: 'Weiter' } },
 };
 
 const pageOf = async (options: OpenLogin) => {
@@ -295,10 +282,8 @@ const pageOf = async (options: OpenLogin) => {
 
 it('the page belongs to the site of the strategy, and loads its logo alone', async () => {
   const { body, headers } = await pageOf({ site: SITE });
-  for (const part of [
-    ...['<html lang="de">', 'Ada’s shop', 'href="/shop"', 'mailto:a@b.example', '>Weiter<'],
-    ...['<img src="https://cdn.example/logo.svg"', 'Weiter als <bdi>Mira Okafor</bdi>?', 'Not me'],
-  ]) {
+  const title = 'Weiter als <bdi>Mira Okafor</bdi>?';
+  for (const part of ['Ada’s shop', `<img src="${SITE.logo}"`, title, '>Weiter<', 'Not me']) {
     expect(body).toContain(part);
   }
   const policy = headers['content-security-policy'];

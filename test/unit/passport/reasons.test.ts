@@ -1,7 +1,5 @@
 import { problemOf } from 'marketgate';
-import type { Strategy } from 'passport';
 import { describe, expect, it } from 'vitest';
-import { passportWith } from '../../support/passport-app.js';
 import { failing, logIn, type OpenLogin, openLogin, user } from '../../support/strategy-harness.js';
 
 // A callback that finds no attempt says why, as far as the request shows it. Visitors are told of cookies only where none
@@ -183,46 +181,4 @@ describe('a failed login says why', () => {
     expect(detail).toContain(expected);
     expect(detail).not.toMatch(FOR_DEVELOPERS);
   });
-});
-
-describe('with passport, in an array of strategies', () => {
-  const named = (
-    name: string,
-    authenticate: (this: Record<string, (it: object) => void>) => void,
-  ) => ({ name, authenticate }) as Strategy;
-  const anonymous = named('anonymous', function () {
-    this.success?.({ id: 'anonymous' });
-  });
-  const refusing = named('refusing', function () {
-    this.fail?.({ message: 'of another strategy' });
-  });
-
-  /** How passport ends a callback that fails: with an error for `next`, a user, or a response. */
-  async function end(names: string[], authOptions: object) {
-    const { strategy, browser } = openLogin({ where: 'cookie', ...failing('auth_key_rejected') });
-    const passport = passportWith(strategy).use(anonymous).use(refusing);
-    const visit = (query: object) =>
-      new Promise<unknown[]>((resolve) => {
-        const { req, res } = browser.request(query);
-        const options = { session: false, ...authOptions };
-        const next = (error?: unknown) => resolve([error, (req as { user?: object }).user]);
-        Object.assign(res, { end: (body?: string) => resolve(['response', body]) });
-        passport.authenticate(names, options)(req as never, res as never, next);
-      });
-    await visit({});
-    return visit({ auth_key: 'k1' });
-  }
-
-  it('the next one is tried', async () => {
-    expect(await end(['marketplace', 'anonymous'], {})).toEqual([undefined, { id: 'anonymous' }]);
-  });
-
-  it.each([[['marketplace']], [['marketplace', 'refusing']]])(
-    'the error of failWithError says why where all of %j have failed',
-    async (names) => {
-      const [error] = await end(names, { failWithError: true });
-      expect(error).toMatchObject({ code: 'auth_key_rejected', message: 'because', status: 401 });
-      expect(await end(names, {})).toEqual(['response', 'Unauthorized']);
-    },
-  );
 });
