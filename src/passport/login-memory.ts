@@ -69,3 +69,14 @@ export class LoginMemory {
 
 const nameOf = (...parts: readonly (string | undefined)[]): string =>
   hash('sha256', JSON.stringify(parts), 'base64url');
+
+const memories = new WeakMap<object, Map<string, LoginMemory>>();
+
+/** The memory of the strategies with this client and this name: an app can make one for each request. */
+export function memoryOf(loginApi: object, name: string): LoginMemory {
+  const byName = memories.get(loginApi) ?? new Map<string, LoginMemory>();
+  memories.set(loginApi, byName);
+  const memory = byName.get(name) ?? new LoginMemory();
+  byName.set(name, memory);
+  return memory;
+}

@@ -22,7 +22,7 @@ import {
 } from '../stores/token-store.js';
 import { type ClientOption, clientOption } from '../web/client.js';
 import type { ConfirmWhen, RenderConfirmation } from './confirmation.js';
-import { LoginMemory } from './login-memory.js';
+import { memoryOf } from './login-memory.js';
 import { type StateStorage, statesInCookie, statesInSession } from './state-storage.js';
 import { verifyRunner } from './verify.js';
 
@@ -125,7 +125,7 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
     storage: given.loginAttempts(scopeFor(name, loginApi.loginUrl())),
     tokenName: tokenNameFor(name),
     verify: verifyRunner(verify, given.passReqToCallback),
-    memory: new LoginMemory(),
+    memory: memoryOf(loginApi, name),
   };
 }
 

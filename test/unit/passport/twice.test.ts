@@ -1,4 +1,4 @@
-import express5 from 'express';
+import express5, { type RequestHandler } from 'express';
 import session, { MemoryStore, type SessionOptions } from 'express-session';
 import express4 from 'express4';
 import { errorHandler, isFreshLogin, MarketgateError, returnTo } from 'marketgate';
@@ -18,6 +18,8 @@ interface Options extends OpenLogin {
   store?: MemoryStore;
   sessionOptions?: Partial<SessionOptions>;
   auth?: AuthenticateOptions;
+  /** A strategy for each request, as an app with several tenants makes. */
+  isMadePerRequest?: boolean;
   /** The auth_keys that the service has exchanged, with all processes. */
   spent?: Set<string>;
 }
@@ -28,6 +30,7 @@ async function openApp({
   store,
   sessionOptions,
   auth,
+  isMadePerRequest = false,
   spent = new Set(),
   ...more
 }: Options) {
@@ -41,7 +44,7 @@ async function openApp({
     await gate.promise;
     return { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
   };
-  const { strategy } = openLogin({ api: { exchange }, ...more });
+  const { strategy, loginApi } = openLogin({ api: { exchange }, ...more });
   const passport = passportWith(strategy);
   const logins: unknown[] = [];
   const options = { secret: longSecret(), resave: false, saveUninitialized: false, store };
@@ -49,7 +52,10 @@ async function openApp({
   app.use(session({ ...options, ...sessionOptions }));
   app.use(passport.session());
   app.get('/login', passport.authenticate('marketplace', { returnTo: '/wanted' }));
-  const login = passport.authenticate('marketplace', { failWithError: true, ...auth });
+  const login: RequestHandler = (req, res, next) => {
+    const made = isMadePerRequest ? openLogin({ loginApi, ...more }).strategy : 'marketplace';
+    passport.authenticate(made, { failWithError: true, ...auth })(req, res, next);
+  };
   app.get('/callback', login, (req, res) => {
     if (isFreshLogin(req)) logins.push(req.user);
     res.redirect(returnTo(req) ?? '/home');
@@ -137,10 +143,11 @@ describe.each(MODES)('with attempts in %s', (_where, mode) => {
   });
 
   it.each([
-    ['passport.authorize', { assignProperty: 'account' }],
-    ['session: false', { session: false }],
-  ])('so it is with %s', async (_what, auth) => {
-    const { origin, letGoOn } = await open({ auth });
+    ['passport.authorize', { auth: { assignProperty: 'account' } }],
+    ['session: false', { auth: { session: false } }],
+    ['a strategy that is made for each request', { isMadePerRequest: true }],
+  ])('so it is with %s', async (_what, options) => {
+    const { origin, letGoOn } = await open(options);
     letGoOn();
     const browser = await visitor(origin);
     const cookie = browser.cookies(origin);
