@@ -1,26 +1,26 @@
 import { NoAnswer, withTimeout } from './deadline.js';
 import { isMarketgateError, MarketgateError } from './errors.js';
 
-/** The deadline of one call to a store of the app, in milliseconds. */
-const DEADLINE = 2000;
+/** The limit of one call to a store of the app, in milliseconds. */
+const TIMEOUT = 2000;
 
 /**
- * The one way to call a store of the app. Each call has a deadline, which is the only one around a store, and each failure is
+ * The one way to call a store of the app. Each call has a limit of time, which is the only one around a store, and each failure is
  * `store_unavailable`.
  *
  * @param name - of the store and its method, for the error, as in "tokenStore.get".
  * @param work - makes the call.
- * @param deadline - in milliseconds.
+ * @param timeout - in milliseconds.
  * @throws MarketgateError `store_unavailable`.
  */
 export const callStore = <T>(
   name: string,
   work: () => T | Promise<T>,
-  deadline = DEADLINE,
-): Promise<T> => reportFailure(name, () => withTimeout(deadline, work));
+  timeout = TIMEOUT,
+): Promise<T> => reportFailure(name, () => withTimeout(timeout, work));
 
 /**
- * Makes a call of a store itself, without a deadline.
+ * Makes a call of a store itself, without a limit of time.
  * @throws MarketgateError `store_unavailable`.
  */
 export async function reportFailure<T>(name: string, work: () => Promise<T>): Promise<T> {
