@@ -29,8 +29,8 @@ function shop(...known: string[]) {
   };
 }
 
-describe('before its first negative answer is believed, the api_key is checked', () => {
-  it('an unknown key does not turn every code invalid', async () => {
+describe('the api_key, before its first negative answer is believed,', () => {
+  it('is checked: an unknown one does not turn every code invalid', async () => {
     const { keyApi } = shop();
     const error = await rejection(keyApi.validatePurchase(CODE));
     expect(error).toMatchObject({ code: 'api_key_rejected', status: 500 });
@@ -38,7 +38,7 @@ describe('before its first negative answer is believed, the api_key is checked',
     await expectError(keyApi.listItems(), 'api_key_rejected');
   });
 
-  it('once for concurrent lookups, also when the caller that began the check leaves', async () => {
+  it('is checked once for concurrent lookups, also when the caller that began the check leaves', async () => {
     const { keyApi, lookup, checks } = shop(KEY);
     const leaving = new AbortController();
     const left = keyApi.validatePurchase('wrong-code', { signal: leaving.signal });
@@ -51,7 +51,7 @@ describe('before its first negative answer is believed, the api_key is checked',
     expect(checks()).toBe(1);
   });
 
-  it('for each key: a rotated one is checked on its own, and only the last is remembered', async () => {
+  it('is checked for each key: a rotated one is checked on its own, and only the last is remembered', async () => {
     const { service, key, lookup, checks } = shop(KEY);
     await lookup();
     key.now = OTHER_KEY;
@@ -70,17 +70,20 @@ describe('before its first negative answer is believed, the api_key is checked',
     [{}, 200, 'unexpected_response'],
     [{ data: {} }, 503, 'unexpected_response'],
     [refusal('Maintenance'), 200, 'unexpected_response'],
-  ])('by an account with a username, and nothing else: %j, HTTP %i', async (body, status, end) => {
-    const { service, lookup, checks } = shop(KEY);
-    const answer = json(success(body as object), status);
-    service.override = ({ path }) => (path === ACCOUNT ? answer : undefined);
-    expect(await lookup()).toBe(end);
-    // Then it is known, or checked anew.
-    service.override = undefined;
-    service.now += MINUTE;
-    expect(await lookup()).toBe('negative');
-    expect(checks()).toBe(end === 'negative' ? 1 : 2);
-  });
+  ])(
+    'is known by an account with a username, and nothing else: %j, HTTP %i',
+    async (body, status, end) => {
+      const { service, lookup, checks } = shop(KEY);
+      const answer = json(success(body as object), status);
+      service.override = ({ path }) => (path === ACCOUNT ? answer : undefined);
+      expect(await lookup()).toBe(end);
+      // Then it is known, or checked anew.
+      service.override = undefined;
+      service.now += MINUTE;
+      expect(await lookup()).toBe('negative');
+      expect(checks()).toBe(end === 'negative' ? 1 : 2);
+    },
+  );
 });
 
 describe('the check of the key', () => {

@@ -31,7 +31,7 @@ const headingsOf = (page: string) => [...page.matchAll(/^## (.*)$/gm)].map(([, t
 const part = (page: string, heading: string): string =>
   page.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
 
-it('there is a page for every code, and no other', () => {
+it('the pages are one for every code', () => {
   const pages = [...codes, ...warnings].map((code) => `${code}.md`);
   expect(readdirSync(FOLDER).sort()).toEqual(pages.sort());
 });

@@ -1,9 +1,11 @@
-import { type GuessLimit, KeyApi, LoginApi, MarketgateError } from 'marketgate';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type GuessLimit, type KeyApiOptions, MarketgateError } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { json, ServiceInMemory } from '../../support/service-in-memory.js';
+import { json } from '../../support/service-in-memory.js';
 import { hearWarnings } from '../../support/warnings.js';
-import { KEY, refusal } from '../../support/wire.js';
+import { KEY } from '../../support/wire.js';
+import { serving } from '../clients/login-support.js';
 import { shopWith } from './support.js';
 
 /** A limit that counts by client, and says what it was asked. */
@@ -41,37 +43,17 @@ describe("an app's own GuessLimit", () => {
 
   it('counts two services, and two accounts, by scopes that contain no key', async () => {
     const guessLimit = limitOf(100);
-    const { fetch } = new ServiceInMemory(() => json(refusal('Invalid purchase code'), 404));
-    const scopeOf = async (baseUrl: string, apiKey: string) => {
-      const keyApi = new KeyApi({ baseUrl, apiKey, fetch, guessLimit });
-      onTestFinished(() => keyApi.close());
-      await keyApi.validatePurchase('wrong-code', { client: 'anna' }).catch(() => {});
+    const scopeOf = async (options: Partial<KeyApiOptions>) => {
+      await shopWith({ guessLimit, ...options }).ask('wrong');
       return guessLimit.check.mock.lastCall?.[1];
     };
-    const [north, south] = ['https://north.example', 'https://south.example/shop'];
-    const other = 'b2'.repeat(32);
-    const scopes = [];
-    for (const [url, key] of [
-      [north, KEY],
-      [south, KEY],
-      [north, other],
-      [north, KEY],
-    ] as const) {
-      scopes.push(await scopeOf(url, key));
-    }
-    expect(new Set(scopes).size).toBe(3);
-    expect(scopes[0]).toBe(scopes[3]);
+    const south = { baseUrl: 'https://south.example' };
+    const scopes = [await scopeOf({}), await scopeOf(south), await scopeOf({ apiKey: 'b2' })];
+    const { loginApi } = serving(() => json({}), { guessLimit });
+    await rejection(loginApi.exchange('key', { client: 'anna' }));
+    expect(new Set([...scopes, guessLimit.check.mock.lastCall?.[1]]).size).toBe(4);
+    expect(await scopeOf({})).toBe(scopes[0]);
     expect(scopes.join()).not.toContain(KEY);
-    const loginApi = new LoginApi({
-      authUrl: north,
-      appId: '7',
-      appSecret: 's',
-      fetch,
-      guessLimit,
-    });
-    onTestFinished(() => loginApi.close());
-    await loginApi.exchange('key', { client: 'anna' }).catch(() => {});
-    expect(scopes).not.toContain(guessLimit.check.mock.lastCall?.[1]);
   });
 
   const down = new Error('203.0.113.9 down');

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import type { ClientOptions } from 'marketgate';
-import { fetch as undiciFetch } from 'undici';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everythingOf, expectError, rejection, throwing } from '../../support/errors.js';
 import { portOf, refusing } from '../../support/listen.js';
@@ -304,14 +303,6 @@ describe('a fetch', () => {
     const given = { headers: new Headers(), body: null, ...response } as Response;
     const { code, message } = await calling(async () => given);
     expect([code, message]).toEqual(['unexpected_response', expect.stringContaining('redirected')]);
-  });
-
-  it.each([
-    ['of Node.js', fetch],
-    ['of another undici', undiciFetch],
-  ])('%s gives a body that it has unpacked', async (_whose, fetch) => {
-    const upstream = await startUpstream(encoded('gzip', gzipSync(BODY)));
-    expect((await keyApiOf(upstream.url, { fetch }).getAccount()).username).toBe('adanorth');
   });
 
   it('that ignores its signal is left at the deadline, also with its body', async () => {

@@ -51,9 +51,9 @@ const bodiesWith = (secret: string): object[] => {
 };
 
 describe.each(CALLS)('an error of %s', (_name, secrets, ask) => {
-  it.each([200, 401])('shows nothing that a service repeats: HTTP %d', async (status) => {
+  it('shows nothing that a service repeats', async () => {
     for (const body of secrets.flatMap(bodiesWith)) {
-      const error = await ask(() => json(body, status)).then(
+      const error = await ask(() => json(body)).then(
         () => undefined,
         (error: unknown) => error,
       );
