@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http';
-import type { Express } from 'express';
 import { KeyApi, type KeyApiOptions, LoginApi } from 'marketgate';
 import {
   createSandbox,
@@ -50,24 +49,4 @@ export async function openShop(
       return origin;
     },
   };
-}
-
-/** What an app made of a request; counts how often `next` reached its end. */
-export interface Endings {
-  readonly errors: unknown[];
-  handled: number;
-}
-
-/** Puts a last handler and a last error handler behind the routes, which count. */
-export function countEndings(app: Express): Endings {
-  const endings: Endings = { errors: [], handled: 0 };
-  app.use((req, res) => {
-    endings.handled++;
-    res.json({ marketplace: req.marketplace, locals: res.locals.marketplace });
-  });
-  app.use((error: unknown, _req: unknown, _res: unknown, next: (error: unknown) => void) => {
-    endings.errors.push(error);
-    next(error);
-  });
-  return endings;
 }

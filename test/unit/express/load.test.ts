@@ -1,8 +1,6 @@
-import express from 'express';
 import {
   type Account,
   accountOf,
-  errorHandler,
   itemOf,
   itemsOf,
   type LoadItemOptions,
@@ -17,62 +15,59 @@ import {
   requirePurchase,
   userOf,
 } from 'marketgate';
-import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
 import { runMiddleware } from '../../support/fake-response.js';
-import { countEndings, openShop } from '../../support/shop.js';
-import { account, CODE, item, purchase, userInfo } from '../../support/wire.js';
+import { ITEMS, keyApiOn } from '../../support/key-api-service.js';
+import { json } from '../../support/service-in-memory.js';
+import { account, CODE, item, purchase, refusal, userInfo } from '../../support/wire.js';
 
 describe('loadItems and loadItem', () => {
-  async function open(options: LoadItemOptions = {}, ...given: Parameters<typeof openShop>) {
-    const shop = await openShop(...given);
-    const app = express();
-    app.set('trust proxy', 1);
-    app.get('/items', loadItems(shop.keyApi));
-    app.get('/items/:id', loadItem(shop.keyApi, options));
-    app.get('/by-query', loadItem(shop.keyApi, { id: async (req) => req.query.item }));
-    const endings = countEndings(app);
-    app.use(errorHandler({ log: false }));
-    const visit = (path: string, from = '192.0.2.1') =>
-      request(app).get(path).set('x-forwarded-for', from).then();
-    return { ...shop, visit, endings };
-  }
-  it('put the catalogue and one item at req.marketplace', async () => {
-    const { visit } = await open();
-    const { body } = await visit('/items');
-    expect(body.marketplace.items.length).toBeGreaterThan(10);
-    expect(body.locals).toEqual(body.marketplace);
-    for (const path of ['/items/1042', '/by-query?item=1042']) {
-      expect((await visit(path)).body.marketplace.item).toMatchObject({ id: 1042 });
+  const visit = (load: Middleware, id?: unknown, ip = '192.0.2.1') =>
+    runMiddleware(load, { headers: {}, params: { id }, query: { item: id }, ip });
+
+  it('put the catalogue and one item at req.marketplace and in the locals', async () => {
+    const { keyApi } = keyApiOn();
+    const all = await visit(loadItems(keyApi));
+    expect(all.found).toMatchObject({ items: [{ id: 1042 }, { id: 1043 }] });
+    expect(all.res.locals.marketplace).toBe(all.found);
+    const byQuery = loadItem(keyApi, { id: async (req) => req.query.item as string });
+    for (const load of [loadItem(keyApi), byQuery]) {
+      expect((await visit(load, '1042')).found).toMatchObject({ item: { id: 1042 } });
     }
   });
 
-  it.each<[string, number, string, errorRate?: number]>([
-    ['/items/999999', 404, 'item_not_found'],
-    ['/items/1e3', 400, 'item_id_invalid'],
-    ['/by-query', 400, 'item_id_invalid'],
-    ['/by-query?item=1&item=2', 400, 'item_id_invalid'],
-    ['/items', 503, 'service_unavailable', 1],
-  ])('%s is %d %s, through next', async (path, status, code, errorRate = 0) => {
-    const { visit, endings, sandbox } = await open();
-    Object.assign(sandbox.faults, { errorRate });
-    const answer = await visit(path);
-    expect([answer.status, answer.body.code]).toEqual([status, code]);
-    expect(endings).toEqual({ errors: [expect.objectContaining({ code })], handled: 0 });
+  it.each([
+    ['999999', 'item_not_found'],
+    ['1e3', 'item_id_invalid'],
+    [undefined, 'item_id_invalid'],
+    [['1', '2'], 'item_id_invalid'],
+  ])('refuse the id %j with %s, through next', async (id, code) => {
+    expect((await visit(loadItem(keyApiOn().keyApi), id)).error).toMatchObject({ code });
   });
 
-  it('loadItem counts for the client, or for nobody, where the list is not to be had: over the limit 429', async () => {
-    const answer = (path: string, body: object) =>
-      path === '/api/items/all' ? { odd: true } : body;
-    const limit = [{ guessLimit: { limit: 1 } }, { answer }] as const;
-    const { visit } = await open({}, ...limit);
-    const unknown = (n: number) => `/items/${900_000 + n}`;
-    expect((await visit(unknown(1))).status).toBe(404);
-    const refused = await visit(unknown(2));
-    expect([refused.status, refused.body.code]).toEqual([429, 'too_many_attempts']);
-    expect((await visit('/items/1042', '198.51.100.9')).status).toBe(200);
-    const uncounted = await open({ client: false }, ...limit);
-    for (let n = 0; n < 3; n++) expect((await uncounted.visit(unknown(n))).status).toBe(404);
+  it('pass on an outage', async () => {
+    const { keyApi } = keyApiOn({ says: 'outage' });
+    const { error } = await visit(loadItems(keyApi));
+    expect(error).toMatchObject({ code: 'service_unavailable' });
+  });
+
+  it('count for the client, or for nobody, where the list is not to be had', async () => {
+    const open = (options: LoadItemOptions = {}) => {
+      const { service, keyApi } = keyApiOn({}, { guessLimit: { limit: 1 } });
+      service.override = ({ path, parameter }) => {
+        if (path === ITEMS) return json({ odd: true });
+        return parameter('item_id') === '7' ? json(refusal('Item Not Found')) : undefined;
+      };
+      return loadItem(keyApi, options);
+    };
+    const load = open();
+    expect((await visit(load, 7)).error).toMatchObject({ code: 'item_not_found' });
+    expect((await visit(load, 8)).error).toMatchObject({ code: 'too_many_attempts' });
+    expect((await visit(load, 8, '198.51.100.9')).error).toBeUndefined();
+    const uncounted = open({ client: false });
+    for (let n = 0; n < 3; n++) {
+      expect((await visit(uncounted, 7)).error).toMatchObject({ code: 'item_not_found' });
+    }
   });
 });
 

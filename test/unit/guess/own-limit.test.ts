@@ -53,7 +53,7 @@ describe("an app's own GuessLimit", () => {
     await rejection(loginApi.exchange('key', { client: 'anna' }));
     expect(new Set([...scopes, guessLimit.check.mock.lastCall?.[1]]).size).toBe(4);
     expect(await scopeOf({})).toBe(scopes[0]);
-    expect(scopes.join()).not.toContain(KEY);
+    expect(scopes.join()).not.toContain(KEY.slice(0, 8));
   });
 
   const down = new Error('203.0.113.9 down');

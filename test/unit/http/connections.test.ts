@@ -44,16 +44,6 @@ describe("the package's own connections", () => {
     await vi.waitFor(() => expect(closed).toHaveBeenCalled(), { timeout: 40_000 });
   });
 
-  it('are new for the exchange of an auth_key', async () => {
-    const upstream = await startUpstream(answered);
-    const loginApi = loginApiOf(upstream.url);
-    await loginApi.getUser('token');
-    await loginApi.exchange('auth-key');
-    await loginApi.getUser('token');
-    const [user, exchange, again] = portsOf(upstream);
-    expect([user, again]).not.toContain(exchange);
-  });
-
   it('are opened for each exchange, also for several at once and after a failure, and are closed after it', async () => {
     const sockets: (net.Socket | null)[] = [];
     const upstream = await startUpstream((request, res, n) => {
