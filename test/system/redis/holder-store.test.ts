@@ -87,20 +87,6 @@ describe.skipIf(redisIsMissing())('RedisHolderStore', () => {
     },
   );
 
-  it.each(KINDS)(
-    'takes a number for the text that the guards make of it, with %s',
-    async (kind) => {
-      const store = await openStore((await sharedRedis()).url, kind);
-      const [code, id] = [randomUUID(), 42 as unknown as string];
-      expect([await store.take(code, id, 1), await store.take(code, '42', 1)]).toEqual([
-        true,
-        true,
-      ]);
-      await store.release(code, id);
-      expect(await store.holders(code)).toEqual([]);
-    },
-  );
-
   it('shows no code in Redis, and expires nothing', async () => {
     const server = await sharedRedis();
     const store = await openStore(server.url);

@@ -112,14 +112,6 @@ describe('processes use each other’s answers', () => {
 });
 
 describe('a refund that one process hears', () => {
-  it('counts in every process at once', async () => {
-    const { joinTwo, join, refund, expectRefused, service } = fleet();
-    const [one, two] = await joinTwo();
-    await refund(one);
-    service.says = 'positive';
-    await expectRefused(one, two, join());
-  });
-
   it('counts in a process that gets no messages at its next look', async () => {
     const { joinTwo, refund, expectRefused, service } = fleet();
     const [one, two] = await joinTwo();

@@ -132,14 +132,6 @@ describe('a row of KeyvTokenStore', () => {
     },
   );
 
-  it('is deleted by a token that has expired, which is not stored itself', async () => {
-    const { adapter, store } = await stored('anna');
-    for (const age of [HOUR, 2 * HOUR]) {
-      await store.set('anna', tokenOf(SECRET, NOW - age));
-      expect(adapter.rows.size).toBe(0);
-    }
-  });
-
   it('is not reported where it is in order, or not there', async () => {
     const { store } = await stored('anna');
     const messages = hear('drift');
@@ -179,8 +171,4 @@ describe('a row of KeyvTokenStore', () => {
     await store.set('anna', tokenOf());
     expect(await store.get('anna')).toEqual(tokenOf());
   });
-});
-
-it('KeyvTokenStore has no claim, because Keyv cannot make one', () => {
-  expect('claim' in new KeyvTokenStore({ keyv: new Keyv() })).toBe(false);
 });

@@ -63,6 +63,7 @@ describe('a wrong option of a store is a TypeError that names it, and shows no s
     ['RedisCache', { timeout: 5 }, 'unknown option "timeout"'],
     ['RedisCache', { ttl: 5 }, 'option "ttl"'],
     ['RedisGuessLimit', { limit: 0 }, 'option "limit"'],
+    ['RedisGuessLimit', { client: undefined }, 'option "client"'],
     ['RedisGuessLimit', { timeout: 50 }, 'unknown option "timeout"'],
     ['RedisHolderStore', { cooldown: 5 }, 'unknown option "cooldown"'],
     ['loadUser', { get: undefined }, 'option "tokenStore" must be a token store'],

@@ -37,12 +37,3 @@ it.each<[string, unknown[], number]>([
   const { limit } = limitOn(reply);
   expect(await limit.check('anna', 'shop')).toBe(seconds);
 });
-
-it('RedisGuessLimit names what is wrong with its options', () => {
-  expect(() => new RedisGuessLimit(undefined as never)).toThrow('RedisGuessLimit: option "client"');
-  const client = new FakeNodeRedis().asClient;
-  expect(() => new RedisGuessLimit({ client, limit: 0 })).toThrow(
-    'RedisGuessLimit: option "limit"',
-  );
-  expect(() => new RedisGuessLimit({ client, max: 1 } as never)).toThrow('unknown option "max"');
-});
