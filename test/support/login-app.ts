@@ -12,11 +12,11 @@ import {
   requireLogin,
   returnTo,
 } from 'marketgate';
-import { Passport } from 'passport';
 import type { Page } from 'playwright-core';
 import { expect, vi } from 'vitest';
 import { newContext } from './chromium.js';
 import { listen } from './listen.js';
+import { passportWith } from './passport-app.js';
 import { openShop } from './shop.js';
 import { longSecret } from './strategy-harness.js';
 
@@ -107,10 +107,7 @@ export async function open(options: Options) {
     // What a process remembers, it remembers with its client.
     const ownApi = number === 0 ? loginApi : new LoginApi(shop.app);
     ownApi.loginUrl = () => `${gatekeeper}${pathname}${search}`;
-    const passport = new Passport();
-    passport.serializeUser((user, done) => done(null, user));
-    passport.deserializeUser((user: Express.User, done) => done(null, user));
-    passport.use(
+    const passport = passportWith(
       new MarketplaceStrategy(
         {
           loginApi: ownApi,

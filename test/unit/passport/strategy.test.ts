@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { MarketgateError, MarketplaceStrategy, MemoryTokenStore } from 'marketgate';
 import OAuth2Strategy from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
-import { everythingOf } from '../../support/errors.js';
+import { everythingOf, throwing } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import {
   cookieBrowser,
@@ -237,12 +237,12 @@ describe('the token store', () => {
 describe('a userProfile of a subclass', () => {
   type Done = (error?: unknown, profile?: object) => void;
   type UserProfile = (this: MarketplaceStrategy, token: string, done: Done) => unknown;
+  const base = MarketplaceStrategy.prototype.userProfile;
 
   it.each<[string, UserProfile, unknown]>([
     [
       'can add to the profile',
       function (token, done) {
-        const base = MarketplaceStrategy.prototype.userProfile;
         base.call(this, token, (error, profile) => done(error, { ...profile, role: token }));
       },
       ['success', { id: '77', role: 'token-1' }, {}],
@@ -250,6 +250,13 @@ describe('a userProfile of a subclass', () => {
     ['gives no id', (_token, done) => done(null, {}), 'no profile with an id'],
     ['gives no profile', (_token, done) => done(null), 'no profile with an id'],
     ['rejects', async () => Promise.reject(new Error('rejected')), 'rejected'],
+    [
+      'throws in the callback of super',
+      function (token) {
+        base.call(this, token, throwing(new Error('thrown')));
+      },
+      'thrown',
+    ],
   ])('%s', async (_name, userProfile, expected) => {
     class Subclass extends MarketplaceStrategy {}
     Object.defineProperty(Subclass.prototype, 'userProfile', { value: userProfile });
