@@ -12,8 +12,8 @@ import { ALL, type Row, type SharedTier } from './shared-tier.js';
  * A lookup reads from top to bottom in `#find`: the own answer, the shared row, the service, keep, share.
  *
  * - **A refund.** The process that hears the no withdraws the code: it ends the code's lease in the shared cache, puts the no in
- *   place of the row, and publishes that. Whoever gets the message forgets its answer, and asks again where a yes
- *   arrives that was requested before; whoever looks at the row first finds the no there.
+ *   place of the row, and publishes that. Whoever gets the message withdraws the code too: it removes its answer, and asks again
+ *   where one arrives that was requested before. Whoever looks at the row first finds the no there.
  * - **An old yes cannot come back** while the shared cache answers, because an answer is stored only under the lease that was
  *   read before the service was asked. If that lease has ended, the lookup begins again, and finds the no. A process also
  *   remembers its own noes, and believes no row from before them, in case the no itself could not be stored.
@@ -28,7 +28,7 @@ import { ALL, type Row, type SharedTier } from './shared-tier.js';
 const MAX_ROUNDS = 3;
 /** Milliseconds after a refresh that has failed, until the next one. */
 const PAUSE = 10_000;
-/** Own negative answers that are remembered. */
+/** Withdrawals by this process that are remembered. */
 const MAX_WITHDRAWN = 10_000;
 
 /** Options of one call. */
@@ -116,7 +116,7 @@ export class Cache<T extends object> {
   readonly #life: number;
   readonly #positive;
   readonly #negative;
-  /** When this process heard the last no about a key, or was told to forget it: older rows are not believed. */
+  /** When this process last heard a no about a key, or the app invalidated it: older rows are not believed. */
   readonly #withdrawnAt = lru<string, number>(MAX_WITHDRAWN);
   #allWithdrawnAt = Number.NEGATIVE_INFINITY;
   /** What is in flight, by key, the newest last. */
@@ -201,7 +201,7 @@ export class Cache<T extends object> {
     return answer.value !== null && this.#ageOf(answer) >= this.parts.limits.ttl;
   }
 
-  /** When this process last requested or forgot something about a key. */
+  /** When a key's positive answer was requested, or the key was last withdrawn by this process, whichever is later. */
   knownSince(key: string): number {
     return Math.max(
       this.#positive.get(key)?.at ?? Number.NEGATIVE_INFINITY,
@@ -209,7 +209,7 @@ export class Cache<T extends object> {
     );
   }
 
-  /** Forgets what is cached about a spelling's key; what is in flight asks again, and older rows are not believed. */
+  /** Withdraws a spelling's key for the app. Rows from before that are not believed. */
   invalidate(spelling: string): void {
     const key = spelling.toLowerCase();
     this.#withdraw(key);
@@ -224,7 +224,7 @@ export class Cache<T extends object> {
     this.#allWithdrawnAt = this.parts.clock();
   }
 
-  /** What withdrawals call a spelling's key. */
+  /** The name of a spelling's key in the shared cache. */
   subjectOf(spelling: string): string {
     return `${this.parts.what} ${spelling.toLowerCase()}`;
   }
