@@ -88,6 +88,11 @@ interface AskOptions
     Partial<Pick<RequestOptions, 'hadPositive'>>,
     Pick<VisitorCallOptions, 'client'> {}
 
+/** An answer; `null`: a negative one. */
+interface Found<T> {
+  readonly value: T | null;
+}
+
 /** The cache of each endpoint, under the endpoint's `what`. */
 interface Caches {
   readonly account: Cache<Account>;
@@ -164,12 +169,12 @@ export class KeyApi {
    */
   async getAccount(options: CallOptions = {}): Promise<Account> {
     // The negative answer of this endpoint is an exception.
-    return (await this.#get(accountDetails, NO_PARAMETER, options)) as Account;
+    return (await this.#get(accountDetails, NO_PARAMETER, options)).value as Account;
   }
 
   /** The whole catalogue, newest first (items/all). `[]` when the service says that it has none. */
   async listItems(options: CallOptions = {}): Promise<readonly Item[]> {
-    return (await this.#get(itemsAll, NO_PARAMETER, options))?.items ?? [];
+    return (await this.#get(itemsAll, NO_PARAMETER, options)).value?.items ?? [];
   }
 
   /**
@@ -206,7 +211,8 @@ export class KeyApi {
     const text = readPurchaseCode(code)?.text;
     // Unlike `test`, `search` always begins at the start, also with the flags g and y.
     const isOfPattern = text?.search(this.#options.codePattern ?? '') !== -1;
-    return text !== undefined && isOfPattern ? this.#get(purchasesValidation, text, options) : null;
+    if (text === undefined || !isOfPattern) return null;
+    return (await this.#get(purchasesValidation, text, options)).value;
   }
 
   /**
@@ -249,14 +255,16 @@ export class KeyApi {
     await this.#http.close();
   }
 
-  async #get<T extends object>(
+  /** The answer of the cache, or of the service where there is no cache. */
+  #get<T extends object>(
     endpoint: Endpoint<T>,
     value: string,
     options: VisitorCallOptions,
-  ): Promise<T | null> {
+  ): Found<T> | Promise<Found<T>> {
     this.#http.throwIfClosed();
     const cache = this.#caches?.[endpoint.what] as Cache<T> | undefined;
-    return cache ? (await cache.get(value, options)).value : this.#ask(endpoint, value, options);
+    if (cache !== undefined) return cache.get(value, options);
+    return this.#ask(endpoint, value, options).then((answer) => ({ value: answer }));
   }
 
   /**
