@@ -94,7 +94,7 @@ export function makeDecide<Req>(
   const clock = keyApi.clock ?? Date.now;
 
   /**
-   * @param sent the code as it came, or a promise of it.
+   * @param sent the code as it came.
    * @param callFor gives the options of the call, and whether the visitor has left since. Called once, where there is a code to
    * ask about.
    */
@@ -103,7 +103,7 @@ export function makeDecide<Req>(
     req: Req,
     callFor: (fresh: boolean) => VisitorCallOptions & { readonly hasLeft?: boolean },
   ): Promise<CheckResult> {
-    const pasted = sentText(await sent);
+    const pasted = sentText(sent);
     if (pasted === undefined) return absent(NO_CODE);
     if (pasted === null) {
       warnOnce('MARKETGATE_CODE_NOT_TEXT');

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import {
+  type Answer,
   Cache,
   type CallOptions,
   type RequestOptions,
@@ -88,10 +89,7 @@ interface AskOptions
     Partial<Pick<RequestOptions, 'hadPositive'>>,
     Pick<VisitorCallOptions, 'client'> {}
 
-/** An answer; `null`: a negative one. */
-interface Found<T> {
-  readonly value: T | null;
-}
+type Found<T> = Pick<Answer<T>, 'value'>;
 
 /** The cache of each endpoint, under the endpoint's `what`. */
 interface Caches {

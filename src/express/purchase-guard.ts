@@ -92,10 +92,11 @@ export function requirePurchase(
   const owner = 'requirePurchase';
   const { onUnknown, onDenied, ...given } = readOptions(owner, REQUIRE_OPTIONS, options);
   const letsInOutage = onUnknown === 'allow';
+  const { code } = given;
   const { decide, headers } = makeGuard(owner, keyApi, given, letsInOutage);
 
   return middleware(async ({ req, res, next, context }) => {
-    const result = await decide(req, res);
+    const result = await decide(await code(req), req, res);
     const reason = setContext(context, result);
     const allowed = reason === undefined || (letsInOutage && result.isOutage === true);
     report(req, allowed, reason);
@@ -148,9 +149,11 @@ export function loadPurchase(
   options: LoadPurchaseOptions = {},
 ): Middleware {
   const owner = 'loadPurchase';
-  const { decide, headers } = makeGuard(owner, keyApi, readOptions(owner, LOAD_OPTIONS, options));
+  const given = readOptions(owner, LOAD_OPTIONS, options);
+  const { code } = given;
+  const { decide, headers } = makeGuard(owner, keyApi, given);
   return middleware(async ({ req, res, next, context }) => {
-    const result = await decide(req, res);
+    const result = await decide(await code(req), req, res);
     setContext(context, result);
     // Without a code, the page is the same for all visitors.
     if (result.verdict === 'absent') varyOn(res, headers);
@@ -159,7 +162,7 @@ export function loadPurchase(
   });
 }
 
-/** Makes the function that reads and checks a request's code; also lists the headers that the decision depends on. */
+/** Makes the function that checks the code of a request; also lists the headers that the decision depends on. */
 function makeGuard(
   owner: string,
   keyApi: PurchaseValidator,
@@ -170,8 +173,8 @@ function makeGuard(
   purchaseValidator(owner, 'keyApi', keyApi);
   const decide = makeDecide(owner, keyApi, conditions, letsInOutage);
   return {
-    decide: (req: Request, res: Response): Promise<CheckResult> =>
-      decide(code(req), req, (fresh) => new VisitorCall(res, client(req), fresh)),
+    decide: (sent: unknown, req: Request, res: Response): Promise<CheckResult> =>
+      decide(sent, req, (fresh) => new VisitorCall(res, client(req), fresh)),
     // A session usually says who holds the code.
     headers: [...(code.headers ?? []), ...(conditions.holder ? ['Cookie'] : [])],
   };
