@@ -200,14 +200,10 @@ export const choose = (page: Page, { id }: Person) =>
 
 export const accept = (page: Page) => page.locator('button[value=accept]').click();
 
-export async function acceptAs(page: Page, person: Person): Promise<void> {
-  await choose(page, person);
-  await accept(page);
-}
-
 export async function logIn(page: Page, url: string, person: Person = MIRA): Promise<void> {
   await page.goto(url);
-  await acceptAs(page, person);
+  await choose(page, person);
+  await accept(page);
 }
 
 export const eventually = (check: () => void) =>

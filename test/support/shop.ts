@@ -11,8 +11,6 @@ import { listen } from './listen.js';
 
 export const VALIDATION = '/api/purchases/validation';
 
-export type Shop = Awaited<ReturnType<typeof openShop>>;
-
 /** The first seeded code of a kind. */
 export function codeOf({ codes }: Sandbox, kind: SandboxCode['kind']): string {
   const found = codes.find((each) => each.kind === kind);
