@@ -61,42 +61,39 @@ export async function runBlock(
   }
 }
 
-/** A program that was started: where it listens first, how it ends, and what it has printed. */
 interface Program {
-  readonly port: Promise<number>;
+  /** The port that it listens on first; rejects when it fails or ends before. */
+  readonly started: Promise<number>;
   readonly ended: Promise<unknown>;
   readonly all: () => string;
   readonly stop: () => unknown;
 }
 
+const failure = (how: unknown, printed: string) => new Error(`it ended with ${how}:\n${printed}`);
+
 function startAlone(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Program {
   const { child, ended, all } = start(args, cwd, env);
-  const port = new Promise<number>((resolve) => {
-    child.once('message', (message) => resolve((message as { port: number }).port));
-  });
-  return { port, ended, all, stop: () => child.kill('SIGKILL') && ended };
+  const started = Promise.race([
+    once(child, 'message').then(([{ port }]) => port as number),
+    ended.then((code) => Promise.reject(failure(code, all()))),
+  ]);
+  return { started, ended, all, stop: () => child.kill('SIGKILL') && ended };
 }
 
 let host: RunningExample | undefined;
 
 function startHosted(file: string, env: NodeJS.ProcessEnv): Program {
   host ??= start(['--require', PRELOAD, HOST], dirname(HOST), {});
-  const { child, ended, all } = host;
-  const printedBefore = all().length;
+  const { child, ended, all: allOfHost } = host;
+  const before = allOfHost().length;
+  const all = () => allOfHost().slice(before);
   const { PATH, HOME } = process.env;
   child.send({ file: pathToFileURL(file).href, env: { PATH, HOME, ...env } });
-  const first = once(child, 'message').then(
-    ([message]) => message as { port: number } | { failed: string },
-  );
-  return {
-    port: first.then((message) => ('port' in message ? message.port : new Promise(() => {}))),
-    ended: Promise.race([
-      ended,
-      first.then((message) => ('failed' in message ? message.failed : new Promise(() => {}))),
-    ]),
-    all: () => all().slice(printedBefore),
-    stop: () => child.send({}),
-  };
+  const started = once(child, 'message').then(([{ port, failed }]) => {
+    if (failed !== undefined) throw failure(failed, all());
+    return port as number;
+  });
+  return { started, ended, all, stop: () => child.send({}) };
 }
 
 /** Ends the process of the host. */
@@ -107,20 +104,18 @@ export async function endHost(): Promise<void> {
 }
 
 function runningOf(
-  { port, ended, all }: Program,
+  { started, ended, all }: Program,
   sandbox: Sandbox,
   env: Readonly<Record<string, string>>,
 ) {
-  const listening = port.then((number) => {
-    const origin = `http://127.0.0.1:${number}`;
-    sandbox.redirectUrl = `${origin}/callback`;
-    return origin;
+  const listening = started.then((port) => {
+    const url = `http://127.0.0.1:${port}`;
+    sandbox.redirectUrl = `${url}/callback`;
+    return url;
   });
-  const earlyEnd = ended.then((code) =>
-    Promise.reject(new Error(`it ended with ${code}:\n${all()}`)),
-  );
-  earlyEnd.catch(() => {});
-  const origin = () => Promise.race([listening, earlyEnd]);
+  // Not every check waits for it.
+  listening.catch(() => {});
+  const origin = () => listening;
   return {
     sandbox,
     /** Its variables, without those of the sandbox. */
@@ -130,7 +125,9 @@ function runningOf(
     output: all,
     /** All that it has printed, once it has ended by itself with exit code 0. */
     async printed(): Promise<string> {
-      return (await ended) === 0 ? all() : earlyEnd;
+      const code = await ended;
+      if (code !== 0) throw failure(code, all());
+      return all();
     },
     async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
       return fetch(`${await origin()}${path}`, { headers, redirect: 'manual' });
