@@ -373,14 +373,6 @@ describe('invalidate', () => {
     await keyApi.close();
     await expectError(keyApi.invalidate(CODE), 'service_unavailable', 'this client was closed');
   });
-
-  it('of undefined is a TypeError, because a code that got lost must not forget everything', async () => {
-    const { joinAndAsk } = fleet();
-    const one = await joinAndAsk();
-    const code: string | undefined = undefined;
-    await expect(one.invalidate(...([code] as unknown as []))).rejects.toThrow(TypeError);
-    expect(await cachedPurchase(one, CODE)).toEqual(purchase);
-  });
 });
 
 describe('a shared cache of another kind', () => {
