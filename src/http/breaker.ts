@@ -99,7 +99,7 @@ export class Breaker {
       this.answered(enteredAt);
       return;
     }
-    if (failure.kind === 'outage') this.#failures++;
+    if (failure.kind === 'down') this.#failures++;
     const { retryAfter } = error;
     const isRefused = retryAfter !== undefined || failure.code === 'HTTP_429';
     const probing = this.probe().then((probed) => {
@@ -142,7 +142,7 @@ export class Breaker {
     const since = this.clock();
     const told = probed.retryAfter ?? seconds ?? 0;
     const rest = Math.min(Math.max(REST, told * 1000), MAX_REST);
-    const isOutage = failure.kind === 'outage' && health === 'down';
+    const isOutage = failure.kind === 'down' && health === 'down';
     // One for all calls that are refused, which are many.
     const why = isOutage ? new Failure('FAILING', 'down') : new Failure('LEFT_ALONE', 'busy');
     this.#open = { since, until: Math.max(this.#open?.until ?? 0, since + rest), why };
@@ -168,6 +168,6 @@ function shownBy(error: unknown): Probed {
   const { code, retryAfter } = error;
   if (code === 'api_key_rejected' || code === 'service_refused') return { health: 'up' };
   const kind = failureOf(error)?.kind;
-  if (kind === 'outage') return { health: 'down', retryAfter };
+  if (kind === 'down') return { health: 'down', retryAfter };
   return kind === 'busy' ? { health: 'busy', retryAfter } : { health: 'unclear' };
 }

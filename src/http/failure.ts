@@ -3,12 +3,12 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 /**
  * What a failure is like, by itself.
  *
- * - `outage`: no connection, no answer in time, or HTTP 5xx, as while the service is down.
+ * - `down`: no connection, no answer in time, or HTTP 5xx, as while the service is down.
  * - `busy`: the service asks for less (HTTP 429).
  * - `own`: this process or the app lacks something, which says nothing about the service.
  * - `unreadable`: something has answered, but not in HTTP that can be read.
  */
-type Kind = 'outage' | 'busy' | 'own' | 'unreadable';
+type Kind = 'down' | 'busy' | 'own' | 'unreadable';
 
 /** How the service is, apart from any one request: the probe shows it. */
 export type Health = 'up' | 'down' | 'busy' | 'unclear';
@@ -21,15 +21,15 @@ const FRONT = 'look at what stands in front of the service';
 /** What a code means, and what to do where more is known than that something cannot be reached. */
 type Meaning = readonly [kind: Kind, words: string, advice?: string];
 
-const TIMED_OUT: Meaning = ['outage', 'the connection timed out'];
-const CUT: Meaning = ['outage', 'the connection was cut'];
-const CUT_OFF: Meaning = ['outage', 'the answer was cut off'];
-const NO_ROUTE: Meaning = ['outage', 'there is no route to the host'];
+const TIMED_OUT: Meaning = ['down', 'the connection timed out'];
+const CUT: Meaning = ['down', 'the connection was cut'];
+const CUT_OFF: Meaning = ['down', 'the answer was cut off'];
+const NO_ROUTE: Meaning = ['down', 'there is no route to the host'];
 const NO_FILE: Meaning = ['own', 'this process has no file descriptor left'];
 const NO_MEMORY: Meaning = ['own', 'this process has no memory left'];
-const NO_TLS: Meaning = ['outage', 'the port does not speak TLS', 'check the URL and its port'];
-const UNVERIFIED: Meaning = ['outage', 'the certificate cannot be verified', TRUST];
-const SELF_SIGNED: Meaning = ['outage', 'the certificate is self-signed', TRUST];
+const NO_TLS: Meaning = ['down', 'the port does not speak TLS', 'check the URL and its port'];
+const UNVERIFIED: Meaning = ['down', 'the certificate cannot be verified', TRUST];
+const SELF_SIGNED: Meaning = ['down', 'the certificate is self-signed', TRUST];
 const PACKED: Meaning = ['unreadable', 'the answer is compressed, and broken or cut', FRONT];
 const BAD_HEAD: Meaning = [
   'unreadable',
@@ -42,12 +42,12 @@ const NO_HTTP: Meaning = [
   'check the URL and its port',
 ];
 const OLD_TLS: Meaning = [
-  'outage',
+  'down',
   'the service offers only versions of TLS that are too old',
   'it must offer TLS 1.2 or later',
 ];
 const UNKNOWN_ISSUER: Meaning = [
-  'outage',
+  'down',
   'the certificate is of an authority that is unknown here',
   TRUST,
 ];
@@ -69,9 +69,9 @@ const CODES: Readonly<Record<string, Meaning>> = {
     'it must be like http://proxy.example:3128',
   ],
   LEFT_ALONE: ['busy', 'the service asked to be left alone'],
-  FAILING: ['outage', 'the service has failed several times in a row'],
+  FAILING: ['down', 'the service has failed several times in a row'],
   TIMEOUT: TIMED_OUT,
-  UNKNOWN: ['outage', 'the request failed'],
+  UNKNOWN: ['down', 'the request failed'],
   BROKEN_HEAD: BAD_HEAD,
   UNASKED_STATUS: [
     'unreadable',
@@ -80,7 +80,7 @@ const CODES: Readonly<Record<string, Meaning>> = {
   ],
   HTTP_PARSER_ERROR: NO_HTTP,
   PROXY_407: [
-    'outage',
+    'down',
     'the proxy wants a user name and a password (HTTP 407)',
     'put them in HTTPS_PROXY, as in http://USER:PASSWORD@HOST:PORT',
   ],
@@ -90,7 +90,7 @@ const CODES: Readonly<Record<string, Meaning>> = {
   ENOMEM: NO_MEMORY,
   ENOBUFS: NO_MEMORY,
   EADDRNOTAVAIL: ['own', 'this machine has no port or address left to connect from'],
-  ECONNREFUSED: ['outage', 'the connection was refused'],
+  ECONNREFUSED: ['down', 'the connection was refused'],
   ECONNRESET: CUT,
   ECONNABORTED: CUT,
   EPIPE: CUT,
@@ -101,7 +101,7 @@ const CODES: Readonly<Record<string, Meaning>> = {
   EHOSTDOWN: NO_ROUTE,
   ENETUNREACH: NO_ROUTE,
   ENETDOWN: NO_ROUTE,
-  ENOTFOUND: ['outage', 'nobody knows the host name', 'check the URL'],
+  ENOTFOUND: ['down', 'nobody knows the host name', 'check the URL'],
   EPROTO: NO_TLS,
   // undici.
   UND_ERR_INVALID_ARG: BAD_FETCH,
@@ -119,34 +119,34 @@ const CODES: Readonly<Record<string, Meaning>> = {
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: OLD_TLS,
   ERR_SSL_VERSION_TOO_LOW: OLD_TLS,
   ERR_SSL_NO_PROTOCOLS_AVAILABLE: OLD_TLS,
-  CERT_HAS_EXPIRED: ['outage', 'the certificate has expired', RENEW],
+  CERT_HAS_EXPIRED: ['down', 'the certificate has expired', RENEW],
   CERT_NOT_YET_VALID: [
-    'outage',
+    'down',
     'the certificate is not valid yet',
     'check the clock of this machine',
   ],
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
-    'outage',
+    'down',
     'the certificate chain is incomplete: the server does not send the intermediate certificate',
     `the service must send the whole chain; until then ${TRUST}`,
   ],
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_ISSUER,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_ISSUER,
   SELF_SIGNED_CERT_IN_CHAIN: [
-    'outage',
+    'down',
     'the certificate is of an authority that is unknown here, such as that of a company or its proxy',
     TRUST,
   ],
   DEPTH_ZERO_SELF_SIGNED_CERT: SELF_SIGNED,
-  ERR_TLS_CERT_ALTNAME_INVALID: ['outage', 'the certificate is for another host', 'check the URL'],
+  ERR_TLS_CERT_ALTNAME_INVALID: ['down', 'the certificate is for another host', 'check the URL'],
 };
 
 /** What a code that is not in {@link CODES} means by its beginning. None begins with another one. */
 const FAMILIES: Readonly<Record<string, Meaning>> = {
   HTTP_4: ['busy', 'the service asks to come again later'],
-  HTTP_5: ['outage', 'the service failed'],
-  PROXY_: ['outage', 'the proxy refuses to connect', `${PROXY}; see what it allows`],
-  EAI_: ['outage', 'the host name cannot be looked up at the moment', 'look at the DNS'],
+  HTTP_5: ['down', 'the service failed'],
+  PROXY_: ['down', 'the proxy refuses to connect', `${PROXY}; see what it allows`],
+  EAI_: ['down', 'the host name cannot be looked up at the moment', 'look at the DNS'],
   ERR_INVALID_: BAD_FETCH,
   Z_: PACKED,
   ERR_BROTLI: PACKED,
@@ -155,7 +155,7 @@ const FAMILIES: Readonly<Record<string, Meaning>> = {
   ERR_SSL_: NO_TLS,
   ERR_TLS_: UNVERIFIED,
   CERT_: UNVERIFIED,
-  UND_ERR_: ['outage', 'the request failed'],
+  UND_ERR_: ['down', 'the request failed'],
 };
 
 /** `undefined` for a code that nobody knows: that of a connection that failed. */
@@ -181,7 +181,7 @@ export class Failure extends Error {
     public health: Health = 'unclear',
     isOfProxy = false,
   ) {
-    const [kind, words, advice] = meaningOf(code) ?? ['outage' as const, code];
+    const [kind, words, advice] = meaningOf(code) ?? ['down' as const, code];
     super(isOfProxy ? `the proxy of HTTPS_PROXY or HTTP_PROXY cannot be reached: ${words}` : words);
     this.kind = kind;
     this.advice = isOfProxy ? `check that it runs; ${PROXY}` : advice;
@@ -194,7 +194,7 @@ export class Failure extends Error {
 
   /** Whether the service is down, and not only this request has failed: `onUnknown: 'allow'` then lets visitors in. */
   get isOutage(): boolean {
-    return this.kind === 'outage' && this.health === 'down';
+    return this.kind === 'down' && this.health === 'down';
   }
 }
 

@@ -192,8 +192,7 @@ export class HttpClient {
 /** Whether a request has failed by what says nothing about its input: no connection, no answer in time, HTTP 502, 503 or 504. */
 function isWorthRetrying(error: unknown): boolean {
   const failure = failureOf(error);
-  if (failure?.kind !== 'outage' || (error as MarketgateError).retryAfter !== undefined)
-    return false;
+  if (failure?.kind !== 'down' || (error as MarketgateError).retryAfter !== undefined) return false;
   return !failure.code.startsWith('HTTP_') || REPEATED.includes(failure.code);
 }
 

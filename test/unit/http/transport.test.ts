@@ -328,7 +328,7 @@ describe('a fetch', () => {
     const { code, cause } = await calling(throwing(error));
     expect([code, cause]).toEqual([
       'service_unavailable',
-      expect.objectContaining({ kind: 'outage' }),
+      expect.objectContaining({ kind: 'down' }),
     ]);
   });
 
