@@ -141,6 +141,10 @@ it.each<[string, Middleware, () => Promise<void>]>([
 const run = (guard: Middleware, user: unknown = { id: '77' }) =>
   runMiddleware(guard, { user, method: 'POST', originalUrl: '/', headers: { accept: BROWSER } });
 
+it('requireLogin lets a logged-in user through', async () => {
+  expect((await run(requireLogin())).error).toBeUndefined();
+});
+
 const storeWith = (overrides: Partial<TokenStore> = {}) => ({
   ...{ get: vi.fn(async () => token('t')), set: vi.fn(), delete: vi.fn(async () => {}) },
   ...overrides,
