@@ -12,15 +12,6 @@ export const tokenOf = (value: string = SECRET, issuedAt = NOW): AccessToken => 
   expiresAt: issuedAt + HOUR,
 });
 
-/** Time that a test moves. */
-export class HandClock {
-  now = NOW;
-  readonly clock = (): number => this.now;
-  readonly advance = (milliseconds: number): void => {
-    this.now += milliseconds;
-  };
-}
-
 /** A store on a `Map` that forgets nothing; tests break its methods one by one. */
 export class PlainStore implements TokenStore {
   readonly rows = new Map<string, AccessToken>();
