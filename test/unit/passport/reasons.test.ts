@@ -1,6 +1,13 @@
 import { problemOf } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { failing, logIn, type OpenLogin, openLogin, user } from '../../support/strategy-harness.js';
+import {
+  failing,
+  logIn,
+  type OpenLogin,
+  openLogin,
+  STATE_COOKIE,
+  user,
+} from '../../support/strategy-harness.js';
 
 // A callback that finds no attempt says why, as far as the request shows it. Visitors are told of cookies only where none
 // has come back.
@@ -31,6 +38,13 @@ it.each<[string, RegExp, OpenLogin, (login: Login) => Visit]>([
       const cookie = 'connect.sid=s%3Aold.signature; connect.sid=s%3Aabc.signature';
       return comeBack('k1', { headers: { cookie }, session: {}, sessionID: 'new' });
     },
+  ],
+  [
+    'two cookies of the attempts came',
+    /two cookies of one name came \(marketgate\.login/,
+    { where: 'cookie' },
+    ({ comeBack }) =>
+      comeBack('k1', { headers: { cookie: `${STATE_COOKIE}=a; ${STATE_COOKIE}=b` } }),
   ],
   [
     'another request has saved the session over it',
