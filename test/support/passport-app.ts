@@ -1,7 +1,8 @@
-import type { Express, Request, Response } from 'express';
+import type { Request, Response } from 'express';
 import express5 from 'express';
 import session from 'express-session';
 import {
+  type AsyncVerify,
   errorHandler,
   MarketplaceStrategy,
   type MarketplaceStrategyOptions,
@@ -11,7 +12,7 @@ import {
 import { type AuthenticateOptions, Passport, type Strategy } from 'passport';
 import { Browser } from './browser.js';
 import { openShop } from './shop.js';
-import { longSecret } from './strategy-harness.js';
+import { giveId, longSecret } from './strategy-harness.js';
 
 /** Passport with a strategy. The session keeps whole users. */
 export function passportWith(strategy: Strategy) {
@@ -24,24 +25,21 @@ export function passportWith(strategy: Strategy) {
 
 interface AppOptions extends Partial<MarketplaceStrategyOptions> {
   express?: typeof express5;
+  /** Default: gives the user's id. */
+  verify?: AsyncVerify;
   /** Of `passport.authenticate`. */
   auth?: AuthenticateOptions;
-  /** Routes and middleware in front of the login. */
-  add?: (app: Express) => void;
 }
 
 /** An app of Express with the session of passport, whose pages say who is logged in, and a browser. */
-export async function openApp({ express = express5, auth, add, ...options }: AppOptions = {}) {
+export async function openApp(given: AppOptions = {}) {
+  const { express = express5, auth, verify = giveId, ...options } = given;
   const shop = await openShop();
-  const strategy = new MarketplaceStrategy(
-    { loginApi: shop.loginApi, ...options },
-    ({ profile }) => ({ id: profile.id }),
-  );
+  const strategy = new MarketplaceStrategy({ loginApi: shop.loginApi, ...options }, verify);
   const passport = passportWith(strategy);
   const app = express();
   app.use(session({ secret: longSecret(), resave: false, saveUninitialized: false }));
   app.use(passport.session());
-  add?.(app);
   const login = passport.authenticate('marketplace', { failWithError: true, ...auth });
   app.get('/login', login);
   app.get('/callback', login, (req, res) => res.redirect(returnTo(req) ?? '/'));

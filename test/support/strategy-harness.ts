@@ -199,7 +199,7 @@ export const failing = (code: MarketgateErrorCode): OpenLogin => ({
   api: { exchange: () => Promise.reject(new MarketgateError(code, 'because')) },
 });
 
-const giveId: AsyncVerify = async ({ profile }) => ({ id: profile.id });
+export const giveId: AsyncVerify = async ({ profile }) => ({ id: profile.id });
 
 export async function logIn(
   options?: OpenLogin,

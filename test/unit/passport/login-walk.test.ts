@@ -53,6 +53,13 @@ it.each(expressVersions)(
   },
 );
 
+it('a login that verify refuses ends in a page that links the marketplace, where the visitor can log out', async () => {
+  const { origin, browser, loginApi } = await openApp({ verify: () => false });
+  const { status, text } = await browser.logIn(`${origin}/account`, MIRA);
+  const link = `href="${new URL('/', loginApi.loginUrl()).href}"`;
+  expect([status, text]).toEqual([401, expect.stringContaining(link)]);
+});
+
 it('successReturnToOrRedirect leads to the page that requireLogin has saved, and else where it says', async () => {
   const { origin, browser } = await openApp({ auth: { successReturnToOrRedirect: '/home' } });
   expect((await new Browser().logIn(`${origin}/account?tab=2`, MIRA)).url).toBe(
