@@ -44,7 +44,8 @@ export function faultsBeforeAnswer({ faultScopes, counts }: SandboxContext): Req
       }
     };
     if (latency === 0) return proceed();
-    const timer = setTimeout(proceed, latency);
+    const [least, most] = typeof latency === 'number' ? [latency, latency] : latency;
+    const timer = setTimeout(proceed, least + Math.random() * (most - least));
     // The caller can hang up, or the sandbox close, during the wait.
     res.once('close', () => clearTimeout(timer));
   };

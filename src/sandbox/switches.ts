@@ -47,8 +47,8 @@ export interface SandboxDialect {
  * after the work was done, so an auth_key is spent by then.
  */
 export interface ScopedFaults {
-  /** Milliseconds of real time before anything happens. 0 by default. */
-  latency: number;
+  /** Milliseconds of real time before anything happens: a number, or the least and the most. 0 by default. */
+  latency: number | [least: number, most: number];
   /** Never answers. */
   hang: boolean;
   /** 429 with `Retry-After`: 30 seconds (`true`), or so many. */
@@ -121,6 +121,8 @@ const onOrNumber = (about: string, most: number): Switch =>
   );
 
 const TEN_YEARS_IN_MINUTES = 5_256_000;
+/** A timer of Node.js that is longer fires at once. */
+const isDelay = (value: unknown) => isWithin(value, 0, 2 ** 31 - 1);
 
 const DIALECT: Readonly<Record<keyof SandboxDialect, Switch>> = {
   errorStatus: oneOf('HTTP status of documented errors: 4xx, or 200', undefined, 'http', 'ok'),
@@ -144,9 +146,12 @@ const DIALECT: Readonly<Record<keyof SandboxDialect, Switch>> = {
 };
 
 const FAULTS: Readonly<Record<keyof ScopedFaults, Switch>> = {
-  // A timer of Node.js that is longer fires at once.
-  latency: typed('Waits so many milliseconds first', 0, 'milliseconds, as in 300', (value) =>
-    isWithin(value, 0, 2 ** 31 - 1),
+  latency: typed(
+    'Waits so many milliseconds first; two are the least and the most',
+    0,
+    'milliseconds, as in 300 or [100,1000]',
+    (value) =>
+      isDelay(value) || (Array.isArray(value) && value.length === 2 && value.every(isDelay)),
   ),
   hang: onOff('Never answers'),
   // More seconds cannot be said as a date.
@@ -322,7 +327,7 @@ export function meantBy(given: unknown): unknown {
 export const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null);
 
-/** The switches of {@link switchValues} that are on, as texts: `faults.latency=300`. */
+/** The switches of {@link switchValues} that are on, as texts: `latency=[100,300]`. */
 export function switchesOn(values: object): string[] {
   const initial = new Map(SWITCHES.map(({ name, entry }) => [name, entry.initial ?? null]));
   return Object.entries(values)
@@ -335,12 +340,12 @@ export const switchesSaid = (values: object): string =>
   switchesOn(values).length > 0 ? `On: ${switchesOn(values).join(', ')}` : 'No switch is on.';
 
 /**
- * Reads `name`, which turns a switch on, `name=value` with a value as in code, and `group.name=value`. A comma separates
- * two.
+ * Reads `name`, which turns a switch on, `name=value` with a value as in code, and `group.name=value`. A comma before a
+ * letter separates two.
  * @param prefix is put ahead of the names that lack it.
  */
 export function readSwitches(given: readonly string[] = [], prefix = ''): Record<string, unknown> {
-  const switches = given.flatMap((text) => text.split(','));
+  const switches = given.flatMap((text) => text.split(/,(?=[a-z])/i));
   return Object.fromEntries(
     switches.map((text) => {
       const [, name = '', value = 'true'] = /^([^=]*)(?:=(.*))?$/s.exec(text) ?? [];

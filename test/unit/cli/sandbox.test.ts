@@ -44,7 +44,7 @@ describe('marketgate sandbox', () => {
 
   it('serves with the switches that were given, and prints a line per request', async () => {
     const switches = ['--dialect', 'nulls,localised=de', '--dialect', 'tokenMinutes=1.5'];
-    switches.push('--fault', 'latency=2,rateLimit@/api/items/all');
+    switches.push('--fault', 'latency=[1,2],rateLimit@/api/items/all');
     expect.assertions(6);
     const { code, out } = await sandbox(switches, async (printed) => {
       const environment = valuesOf(printed);
@@ -57,7 +57,7 @@ describe('marketgate sandbox', () => {
         'dialect.nulls': true,
         'dialect.localised': 'de',
         'dialect.tokenMinutes': 1.5,
-        'faults.latency': 2,
+        'faults.latency': [1, 2],
         'faults.html': false,
         'faults.rateLimit@/api/items/all': true,
       });

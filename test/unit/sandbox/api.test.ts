@@ -129,21 +129,21 @@ describe('the JSON API of a running sandbox', () => {
     const running = await start();
     const { faults, dialect } = running.sandbox;
     const texts = {
-      latency: '100',
+      latency: '[100,1000]',
       'faults.rateLimit': '60',
       errorRate: '0.5',
       html: 'true',
     };
     const { message } = await done(running, 'set', { ...texts, localised: 'de', nulls: 'true' });
     expect(faults).toMatchObject({
-      latency: 100,
+      latency: [100, 1000],
       rateLimit: 60,
       errorRate: 0.5,
       html: true,
     });
     expect(dialect).toMatchObject({ localised: 'de', nulls: true });
     // As a command takes it again.
-    expect(message).toContain('On: faults.latency=100, faults.rateLimit=60,');
+    expect(message).toContain('On: faults.latency=[100,1000], faults.rateLimit=60,');
   });
 
   it.each([
@@ -156,7 +156,7 @@ describe('the JSON API of a running sandbox', () => {
     ['rateLimit: there are two; say faults.rateLimit or dialect.', { rateLimit: 5 }],
     ['faults.at: expected', { 'hang@everywhere': true }],
     ['faults.latency@key-api: expected', { 'latency@key-api': -1 }],
-    ['faults.latency: expected milliseconds, as in 300', { latency: '300ms' }],
+    ['faults.latency: expected milliseconds, as in 300 or', { latency: '300ms' }],
     ['expected an object', []],
   ])('set: %s, and sets nothing at all', async (sentence, changes) => {
     const running = await start();

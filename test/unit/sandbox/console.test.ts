@@ -93,6 +93,8 @@ describe('the console', () => {
     expect(text).toContain('name="faults.rateLimit" value="7"');
     expect(text).toContain('value="de" selected');
     expect(text).toContain('hang@/api/items/all=true');
+    faults.latency = [100, 400];
+    expect(await page(running)).toContain('name="faults.latency" value="[100,400]"');
     await post(running, 'reset', { names: 'faults' });
     expect(faults).toMatchObject({ latency: 0, html: false, rateLimit: false });
     expect([faults.at('/api/items/all').hang, dialect.localised]).toEqual([false, 'de']);
