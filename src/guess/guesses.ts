@@ -122,8 +122,9 @@ export class Guesses {
     for (;;) {
       const refusal = this.#hasLimits ? this.#refusalOf(client) : undefined;
       if (refusal !== undefined) throw refusal;
-      const own = this.#openOf(client);
-      if (own === 0 || (own < limit && this.#openOf(this.#all) < total)) break;
+      const isFirst =
+        client.inFlight === 0 && (!this.#hasLimits || client.count(this.clock()) === 0);
+      if (isFirst || (this.#openOf(client) < limit && this.#openOf(this.#all) < total)) break;
       await deadline.race(new Promise<void>((wake) => this.#waiting.push(wake)));
     }
     client.inFlight++;
@@ -132,7 +133,7 @@ export class Guesses {
 
   /** Guesses, and what is in flight and can become one. */
   #openOf(client: Client): number {
-    return client.inFlight + (this.#hasLimits ? client.count(this.clock()) : 0);
+    return client.inFlight + client.count(this.clock());
   }
 
   #refusalOf(client: Client): MarketgateError | undefined {

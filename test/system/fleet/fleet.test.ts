@@ -10,7 +10,7 @@ import { REDIS_SERVER, VALKEY_SERVER } from '../../support/programs.js';
 import { type RedisServer, redisIsMissing, SOON, startRedis } from '../../support/redis-server.js';
 import { account, purchase, refusal, success } from '../../support/wire.js';
 
-// "Over a fleet" (contract, section 2): real processes with both libraries, on a real server, with clocks that are hours apart.
+// "Over a fleet": real processes with both libraries, on a real server, with clocks that are hours apart.
 
 const HOUR = 3_600_000;
 const FLEET = [

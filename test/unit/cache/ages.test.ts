@@ -19,7 +19,7 @@ import {
 
 // "Past `ttl` the old answer is served and refreshed behind; past `ttl + staleWhileRevalidate` it is awaited; if the
 // service cannot answer, the last real *yes* serves up to `staleIfError`, counted from when the service gave it. A real
-// *no* erases a stored yes at once. An exception is never cached." (contract, section 2)
+// *no* erases a stored yes at once. An exception is never cached."
 
 const TTL = 5 * MINUTE;
 

@@ -17,7 +17,6 @@ import {
 } from './support.js';
 
 // What a fleet promises that the model check does not show: what a lookup costs, and what each single fault does.
-// (contract, section 2: "Over a fleet")
 
 moveTimeByHand();
 

@@ -10,7 +10,7 @@ import { CODE, item, purchase } from '../../support/wire.js';
 import { alone, aloneWithAnswer, MINUTE, OTHER } from './support.js';
 
 // "Concurrent lookups of one key make one upstream call; one caller's abort does not fail the others. A call ends on the
-// wire when its last caller has left (`signal`), and at `close()`." (contract, section 2)
+// wire when its last caller has left (`signal`), and at `close()`."
 
 type Says = KeyApiService['says'];
 

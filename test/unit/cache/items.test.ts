@@ -17,7 +17,7 @@ import { alone, fleet, HOUR, MINUTE } from './support.js';
 
 // "`getItem` is answered by the list while that is fresh; else the list is asked for, and the item by itself only where the list
 // cannot be had, is empty, too large or unreadable: that it cannot be had is said once, as a warning with the reason, and
-// `getItem` does not ask for it again for a minute." (contract, section 2)
+// `getItem` does not ask for it again for a minute."
 
 async function listed(cache: object = {}) {
   const { service, keyApi } = alone(cache);

@@ -6,8 +6,7 @@ import { hearWarnings } from '../../support/warnings.js';
 import { refusal } from '../../support/wire.js';
 import { endOf, MINUTE, shopWith } from './support.js';
 
-// "Counted, for the client who caused it, is what the service answers with anything but a yes while it is up." (contract,
-// section 2)
+// "Counted, for the client who caused it, is what the service answers with anything but a yes while it is up."
 
 describe('a client of a KeyApi', () => {
   it('has ten guesses in a minute; over that nothing is asked, and it is told how long', async () => {

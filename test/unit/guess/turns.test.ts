@@ -3,7 +3,7 @@ import { settle } from '../../support/key-api-service.js';
 import { shopWith } from './support.js';
 
 // "What one client has in flight counts until it is answered, and waits for its turn beyond the limit: a burst of valid codes
-// from one office is refused nothing." (contract, section 2)
+// from one office is refused nothing."
 
 /** A shop whose service holds its answers from now on. */
 async function held(limit: number) {

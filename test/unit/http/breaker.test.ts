@@ -8,7 +8,7 @@ import { guess } from '../../support/wire.js';
 import { serving } from '../clients/login-support.js';
 
 // "It opens after five calls in a row without an answer, or at once by a 429 or a Retry-After, and each time only if
-// account/details, asked then, fails or is refused too." (contract, section 2)
+// account/details, asked then, fails or is refused too."
 
 const SECOND = 1000;
 const SILENT = new Promise<never>(() => {});
