@@ -106,9 +106,9 @@ export function requirePurchase(
       return;
     }
     const isRefusal = result.verdict !== 'unknown' || reason.code === 'too_many_attempts';
+    if (onDenied === undefined || !isRefusal) throw reason;
     refuseWith(res, reason);
-    if (onDenied === undefined || !isRefusal) next(reason);
-    else await onDenied(reason, req, res, next);
+    await onDenied(reason, req, res, next);
   });
 }
 

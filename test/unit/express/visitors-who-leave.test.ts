@@ -2,8 +2,15 @@ import { once } from 'node:events';
 import { Agent, get, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import express, { type ErrorRequestHandler } from 'express';
-import { errorHandler, loadItems, type RequirePurchaseOptions, requirePurchase } from 'marketgate';
+import {
+  errorHandler,
+  loadItems,
+  MarketgateError,
+  type RequirePurchaseOptions,
+  requirePurchase,
+} from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { deferred } from '../../support/deferred.js';
 import { KeyApiService } from '../../support/key-api-service.js';
 import { listen } from '../../support/listen.js';
 import { CODE } from '../../support/wire.js';
@@ -118,5 +125,27 @@ describe('a visitor who leaves', () => {
       await eventually(() => expect(requests[n]?.isAborted).toBe(true));
     }
     expect(connections.size).toBe(1);
+  });
+
+  it.each([
+    ['a no', null],
+    ['an outage', new MarketgateError('service_unavailable', 'not sent')],
+  ])('is nobody whom the app has answered before the cache gives %s', async (_what, answer) => {
+    const next = vi.fn();
+    const validatePurchase = async () => {
+      if (answer !== null) throw answer;
+      return answer;
+    };
+    const guard = requirePurchase({ validatePurchase });
+    const isOver = deferred();
+    const app = express().use(async (req, res) => {
+      res.send('in time');
+      await once(res, 'close');
+      guard(req, res, next);
+      setImmediate(isOver.resolve);
+    });
+    await fetch(await listen(app), { headers: { 'x-purchase-code': CODE } });
+    await isOver.promise;
+    expect(next).not.toHaveBeenCalled();
   });
 });
