@@ -148,6 +148,8 @@ export class Login {
     const hasBegun = afterLogIn(this.#req, async (error) => {
       if (error || !isReported) report(error ? 'error' : 'success', error);
       if (error) return;
+      // A second run in this request keeps its login through this one, too.
+      isReported = true;
       const session = sessionOf(this.#req);
       const { to } = state.last ?? {};
       // Where passport reads it.

@@ -6,6 +6,7 @@ import type { AuthenticateOptions } from 'passport';
 import { describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { deferred } from '../../support/deferred.js';
+import { hear } from '../../support/hear.js';
 import { listen } from '../../support/listen.js';
 import { passportWith } from '../../support/passport-app.js';
 import { longSecret, type OpenLogin, openLogin } from '../../support/strategy-harness.js';
@@ -20,6 +21,8 @@ interface Options extends OpenLogin {
   auth?: AuthenticateOptions;
   /** A strategy for each request, as an app with several tenants makes. */
   isMadePerRequest?: boolean;
+  /** How often the callback's route has the strategy. */
+  runs?: number;
   /** The auth_keys that the service has exchanged, with all processes. */
   spent?: Set<string>;
 }
@@ -31,6 +34,7 @@ async function openApp({
   sessionOptions,
   auth,
   isMadePerRequest = false,
+  runs = 1,
   spent = new Set(),
   ...more
 }: Options) {
@@ -56,7 +60,8 @@ async function openApp({
     const made = isMadePerRequest ? openLogin({ loginApi, ...more }).strategy : 'marketplace';
     passport.authenticate(made, { failWithError: true, ...auth })(req, res, next);
   };
-  app.get('/callback', login, (req, res) => {
+  app.get('/callback', new Array<RequestHandler>(runs).fill(login));
+  app.get('/callback', (req, res) => {
     if (isFreshLogin(req)) logins.push(req.user);
     res.redirect(returnTo(req) ?? '/home');
   });
@@ -155,6 +160,17 @@ describe.each(MODES)('with attempts in %s', (_where, mode) => {
       const response = await browser.get(`${origin}/callback?auth_key=k1`, { cookie });
       expect(locationOf(response)).toBe('/wanted');
     }
+  });
+
+  it('a strategy that runs twice in a request, as in guards of a controller and of a route, ends twice in the login', async () => {
+    const { origin, exchanged, logins, letGoOn } = await open({ runs: 2 });
+    letGoOn();
+    const browser = await visitor(origin);
+    const outcomes = hear('login');
+    expect(locationOf(await browser.get(`${origin}/callback?auth_key=k1`))).toBe('/wanted');
+    expect([exchanged, logins]).toEqual([['k1'], [{ id: '77' }]]);
+    expect(outcomes).toEqual([{ outcome: 'success' }, { outcome: 'success' }]);
+    expect((await browser.open(`${origin}/who`)).text).toBe('/who 77');
   });
 });
 
