@@ -338,7 +338,7 @@ export class Login {
     if (this.#who === undefined) throw failure;
     const { returnTo, successReturnToOrRedirect, successRedirect } = this.#options;
     note(this.#req, { returnTo: to ?? safeReturnTo(returnTo) });
-    const url = successReturnToOrRedirect || successRedirect;
+    const url = (successReturnToOrRedirect && to) || successReturnToOrRedirect || successRedirect;
     return url ? ['redirect', url] : ['pass'];
   }
 

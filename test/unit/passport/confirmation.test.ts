@@ -133,7 +133,10 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       expect(exchanged).toEqual(['k1']);
       // The second press of a browser that is logged in is passed on.
       const again = await visit({ marketgate: id, answer: 'continue' }, { user });
-      expect(again).toMatchObject({ recorded: [['pass']], isFresh: false });
+      expect(again).toMatchObject({ recorded: [['pass']], to: '/account', isFresh: false });
+      const options = { successReturnToOrRedirect: '/home' };
+      const { outcome } = await visit({ marketgate: id, answer: 'continue' }, { user }, options);
+      expect(outcome).toEqual(['redirect', '/account']);
       putCopyBack();
       expect(await answer(id, 'continue', { headers: { cookie: 'seen=1' } })).toEqual(refused);
     });
