@@ -48,7 +48,7 @@ export function profileOf(user: UserInfo, site: string): MarketplaceProfile {
     ...(user.user_email && { emails: [{ value: user.user_email }] }),
     ...(picture && { photos: [{ value: picture }] }),
     ...(user.user_verified !== undefined && { verified: user.user_verified === '1' }),
-    _raw: JSON.stringify(user),
+    _raw: asText(user),
     _json: user,
   };
 }
@@ -58,6 +58,17 @@ function absolute(url: string | undefined, site: string): string | undefined {
   if (!url || !URL.canParse(url, site)) return undefined;
   const { href, protocol } = new URL(url, site);
   return protocol === 'https:' || protocol === 'http:' ? href : undefined;
+}
+
+/** Leaves out nested fields that are too deep for `JSON.stringify`. The known fields have no nesting. */
+function asText(user: UserInfo): string {
+  try {
+    return JSON.stringify(user);
+  } catch {
+    return JSON.stringify(user, (key, value) =>
+      key && typeof value === 'object' ? undefined : value,
+    );
+  }
 }
 
 /** Ends a classic verify: `done(error)`, `done(null, false, info)` or `done(null, user, info)`. */

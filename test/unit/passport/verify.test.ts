@@ -228,4 +228,10 @@ describe('a profile', () => {
   ])('has for the picture %j %j', async (user_picture, value) => {
     expect((await of({ ...userInfo, user_picture })).photos).toEqual(value && [{ value }]);
   });
+
+  it('leaves out of its text what is nested deeper than the stack', async () => {
+    let deep: unknown = [];
+    for (let i = 0; i < 20_000; i++) deep = [deep];
+    expect(JSON.parse((await of({ ...userInfo, trace: deep }))._raw)).toEqual(userInfo);
+  });
 });
