@@ -76,7 +76,8 @@ export class Transport {
     const { url, maxResponseBytes: most } = this.settings;
     const name = nameOf(request);
     const target = `${url.basePath}${path}${query ? `?${query}` : ''}`;
-    const headers = contentType ? { ...HEADERS, 'content-type': contentType } : HEADERS;
+    // Each request has headers of its own, because undici adds `host` for a proxy, and instrumentation what it traces.
+    const headers = { ...HEADERS, ...(contentType && { 'content-type': contentType }) };
     const outgoing: Outgoing = { method, headers, body, signal: deadline.signal };
     const sender = await deadline.race(this.#sender);
     let head: Incoming | undefined;
@@ -118,7 +119,7 @@ export class Transport {
    */
   async reach(path: string, signal: AbortSignal): Promise<Pick<Incoming, 'status' | 'header'>> {
     const { url } = this.settings;
-    const outgoing: Outgoing = { method: 'GET', headers: HEADERS, body: null, signal };
+    const outgoing: Outgoing = { method: 'GET', headers: { ...HEADERS }, body: null, signal };
     try {
       const sender = await this.#sender;
       return await sender.send(url.origin, `${url.basePath}${path}` || '/', outgoing, false);

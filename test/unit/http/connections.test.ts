@@ -127,6 +127,18 @@ describe('a proxy of the environment', () => {
     expect(proxy.tunnels).toHaveLength(1);
   });
 
+  it('is asked for each service by that name, and loopback after it by its own', async () => {
+    const upstream = await startUpstream(answered);
+    const proxy = await forwardProxy(upstream.url);
+    onTestFinished(proxy.close);
+    through('http_proxy', proxy.url);
+    for (const url of [far, 'http://other.example', upstream.url]) await ask(url);
+    expect(upstream.requests.map(({ headers }) => headers.host)).toEqual([
+      ...['market.example', 'other.example'],
+      new URL(upstream.url).host,
+    ]);
+  });
+
   it('opens a tunnel for each exchange of an auth_key', async () => {
     const upstream = await startUpstream(answered);
     const proxy = await forwardProxy(upstream.url);
