@@ -207,9 +207,9 @@ export class KeyApi {
     // Also where the cache answers.
     idText('KeyApi', 'client', options.client);
     const text = readPurchaseCode(code)?.text;
+    const { codePattern } = this.#options;
     // Unlike `test`, `search` always begins at the start, also with the flags g and y.
-    const isOfPattern = text?.search(this.#options.codePattern ?? '') !== -1;
-    if (text === undefined || !isOfPattern) return null;
+    if (text === undefined || (codePattern && text.search(codePattern) < 0)) return null;
     return (await this.#get(purchasesValidation, text, options)).value;
   }
 
