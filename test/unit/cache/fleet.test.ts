@@ -205,6 +205,29 @@ describe('a cut connection', () => {
     expect(await during(two.validatePurchase(CODE))).toBeNull();
   });
 
+  it.each(['read', 'write'] as const)(
+    'asks again where a no arrives while the answer to a %s is on the way',
+    async (method) => {
+      const { service, join, joinAndAsk, refund, pass, during } = fleet();
+      const one = await joinAndAsk();
+      if (method === 'write') await one.invalidate(CODE);
+      const two = join();
+      const call = two.link[method].bind(two.link) as (...given: unknown[]) => Promise<never>;
+      vi.spyOn(two.link, method).mockImplementationOnce(async (...given: unknown[]) => {
+        const reply = await call(...given);
+        await new Promise((resolve) => setTimeout(resolve, 80));
+        return reply;
+      });
+      const [slow] = await begun(two.validatePurchase(CODE));
+      await pass(10);
+      await refund(one);
+      expect(await during(slow)).toBeNull();
+      // Nothing of before is left in its own cache either.
+      service.says = 'outage';
+      expect(await during(two.validatePurchase(CODE))).toBeNull();
+    },
+  );
+
   it('lets a no count over an answer that was got while its row was on the way', async () => {
     const { service, joinTwo, refund, pass, during } = fleet();
     const [one, two] = await joinTwo();
