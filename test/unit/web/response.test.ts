@@ -1,7 +1,7 @@
 import { MarketgateError } from 'marketgate';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { setCookie } from '../../../src/web/cookies.js';
-import { redirect, refuseWith } from '../../../src/web/response.js';
+import { handleThrown, redirect, refuseWith } from '../../../src/web/response.js';
 import { fakeResponse } from '../../support/fake-response.js';
 
 it('a response that the app has sent meanwhile is neither redirected nor refused', () => {
@@ -22,4 +22,26 @@ it('a cookie replaces one of its name, and no other', () => {
   }
   const lines = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
   expect(lines.map((line) => line.split(';')[0])).toEqual(['b=2', 'a=3']);
+});
+
+it.each([
+  ['was sent', { headersSent: true, writableEnded: true }, []],
+  ['was begun', { headersSent: true }, ['destroy']],
+])('what an app throws on plain Node.js while a response %s: %j', (_what, state, expected) => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  const calls: string[] = [];
+  const res = {
+    ...state,
+    destroy: () => void calls.push('destroy'),
+    end: () => void calls.push('end'),
+  };
+  handleThrown({}, res as never, new Error('thrown'));
+  expect(calls).toEqual(expected);
+  expect(console.error).toHaveBeenCalledTimes(1);
+});
+
+it('what an app throws goes to `req.next` of Express, as an Error', () => {
+  const next = vi.fn();
+  handleThrown({ next }, fakeResponse(), 'route');
+  expect(next).toHaveBeenCalledExactlyOnceWith(expect.any(Error));
 });
