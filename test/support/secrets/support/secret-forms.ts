@@ -5,84 +5,60 @@ export const SENTINEL = {
   authKey: 'xk29-auth-7e4d0b1f9a63c852',
   accessToken: 'tk83-access-51f0c7d2e6b94a08',
   code: '3f9a2d71-6c0e-4b58-9d14-e7a8b05c2f36',
-  wrongCode: '8e15c4b0-2a7d-4f93-b6c8-01d9f3e7a542',
-  encryptionKey: Buffer.alloc(32, 'encryption-key-').toString('base64'),
   cookieSecret: 'cs47-cookie-9d3e5f6a8b7c1024e0f1a2b3',
   cacheSecret: 'sh61-cache-4b8d2e0f7c95a316d0b7e2',
 } as const;
 
-/** A secret as programs repeat it: in a sentence, in a query, encoded, in capitals. */
+/** A secret as programs repeat it: in a sentence, in a query, encoded, in capitals, behind many words. */
 export const repetitionsOf = (secret: string): string[] => [
-  `The value ${secret} is wrong.`,
-  `Unknown value "${secret}"`,
+  `The value "${secret}" is wrong.`,
   JSON.stringify({ value: secret }),
   `GET /api/x?value=${encodeURIComponent(secret)}&y=1`,
   new URLSearchParams({ value: secret }).toString(),
-  Buffer.from(secret).toString('base64'),
-  Buffer.from(secret).toString('base64url'),
   Buffer.from(`key:${secret}:x`).toString('base64'),
+  Buffer.from(secret).toString('base64url'),
   Buffer.from(secret).toString('hex'),
   secret.toUpperCase(),
-  secret.toLowerCase(),
-  `${secret}${secret}`,
-  `${'no '.repeat(64)}${secret}`,
   `${'1a'.repeat(2035)} ${secret}`,
 ];
 
-/** A secret and the forms in which it is still one, all in small letters. */
-export interface KnownSecret {
-  readonly value: string;
-  readonly forms: readonly string[];
-}
-
-/** Below this, half a secret is too common a word to look for. */
-const LONG_ENOUGH_TO_HALVE = 16;
-const PART = 8;
+/** The shortest form that is looked for, and by how many first characters it is found. */
+const START = 8;
 
 /**
  * The forms of a secret that a reader of a log could turn back: as it is, percent-encoded (as a query
  * has it, or every byte), JSON-escaped, in hex, and the middle of its base64 for each of the three ways
- * in which the bytes before it can end. Capitals and small letters are one, see {@link SecretIndex}.
- *
- * @param withParts - also its first and last 8 characters: a mask that shows these shows too much.
+ * in which the bytes before it can end. All are in small letters.
  */
-export function formsOf(secret: string, withParts = false): KnownSecret {
+function formsOf(secret: string): Iterable<string> {
   const bytes = Buffer.from(secret);
   const inQuery = encodeURIComponent(bytes.toString());
-  const forms = [
-    secret,
-    inQuery,
-    inQuery.replaceAll('%20', '+'),
-    JSON.stringify(secret).slice(1, -1),
-    bytes.toString('hex'),
-    [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''),
-    ...[0, 1, 2].flatMap((before) =>
-      (['base64', 'base64url'] as const).map((encoding) =>
-        Buffer.concat([Buffer.alloc(before), bytes])
-          .toString(encoding)
-          .slice(4, -4),
-      ),
+  const base64 = [0, 1, 2].flatMap((before) =>
+    (['base64', 'base64url'] as const).map((encoding) =>
+      Buffer.concat([Buffer.alloc(before), bytes])
+        .toString(encoding)
+        .slice(4, -4),
     ),
-    ...(withParts && secret.length >= LONG_ENOUGH_TO_HALVE
-      ? [secret.slice(0, PART), secret.slice(-PART)]
-      : []),
+  );
+  const forms = [
+    ...[secret, inQuery, inQuery.replaceAll('%20', '+'), JSON.stringify(secret).slice(1, -1)],
+    ...[bytes.toString('hex'), bytes.toString('hex').replace(/../g, '%$&'), ...base64],
   ];
-  const distinct = new Set(forms.map((form) => form.toLowerCase()));
-  return { value: secret, forms: [...distinct].filter((form) => form.length >= PART) };
+  return new Set(forms.map((form) => form.toLowerCase()).filter((form) => form.length >= START));
 }
 
 /** Many secrets, looked for in one pass over a text, by the first characters of their forms. */
 export class SecretIndex {
-  readonly #forms = new Map<string, { readonly form: string; readonly value: string }[]>();
+  readonly #forms = new Map<string, { readonly form: string; readonly secret: string }[]>();
 
-  constructor(secrets: Iterable<KnownSecret> = []) {
+  constructor(secrets: Iterable<string> = []) {
     for (const secret of secrets) this.add(secret);
   }
 
-  add({ value, forms }: KnownSecret): void {
-    for (const form of forms) {
-      const start = form.slice(0, PART);
-      this.#forms.set(start, [...(this.#forms.get(start) ?? []), { form, value }]);
+  add(secret: string): void {
+    for (const form of formsOf(secret)) {
+      const start = form.slice(0, START);
+      this.#forms.set(start, [...(this.#forms.get(start) ?? []), { form, secret }]);
     }
   }
 
@@ -90,9 +66,9 @@ export class SecretIndex {
   secretsIn(text: string): string[] {
     const small = text.toLowerCase();
     const found = new Set<string>();
-    for (let i = 0; this.#forms.size > 0 && i + PART <= small.length; i++) {
-      for (const { form, value } of this.#forms.get(small.slice(i, i + PART)) ?? []) {
-        if (small.startsWith(form, i)) found.add(value);
+    for (let i = 0; this.#forms.size > 0 && i + START <= small.length; i++) {
+      for (const { form, secret } of this.#forms.get(small.slice(i, i + START)) ?? []) {
+        if (small.startsWith(form, i)) found.add(secret);
       }
     }
     return [...found];
