@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Cluster, Redis } from 'ioredis';
-import { createClient, createCluster } from 'redis';
+import { Redis } from 'ioredis';
 import { REDIS_SERVER } from './programs.js';
 
 /** For `describe.skipIf`. The end of the run says how to get a server. */
@@ -38,23 +37,15 @@ export async function sharedRedis({ cluster = false } = {}): Promise<RedisServer
 
 /**
  * A server of its own, for a test that needs a second one.
- * @param fsync how often a persistent one writes to its append-only file.
- * @param args more of its command line.
+ * @param program another server than `redis-server`.
  */
-export const startRedis = (
-  fsync?: 'always' | 'everysec',
-  program?: string,
-  args?: readonly string[],
-): Promise<RedisServer> => start(false, fsync, program, args);
+export const startRedis = (program?: string): Promise<RedisServer> => start(false, program);
 
-async function start(
-  cluster: boolean,
-  ...more: [fsync?: string, program?: string, args?: readonly string[]]
-): Promise<RedisServer> {
+async function start(cluster: boolean, program?: string): Promise<RedisServer> {
   for (let attempt = 1; ; attempt++) {
     // Another process can take a port between the look and the use.
     const [port, busPort] = [await freePort(), await freePort()];
-    const server = new RedisServer(port, cluster ? busPort : undefined, ...more);
+    const server = new RedisServer(port, cluster ? busPort : undefined, program);
     try {
       await server.restart();
       return server;
@@ -70,7 +61,7 @@ const PASS = `for _, key in ipairs(redis.call('KEYS', '*')) do
   if life >= 0 then redis.call('PEXPIRE', key, life - ARGV[1]) end
 end`;
 
-/** A redis-server of the tests, on a loopback port, without persistence unless it is asked for. */
+/** A redis-server of the tests, on a loopback port, without persistence. */
 export class RedisServer {
   readonly #folder = mkdtempSync(join(tmpdir(), 'marketgate-redis-'));
   readonly #socket = join(this.#folder, 'socket');
@@ -82,16 +73,14 @@ export class RedisServer {
   constructor(
     readonly port: number,
     readonly busPort: number | undefined,
-    readonly fsync?: string,
     readonly program = REDIS_SERVER ?? 'redis-server',
-    readonly args: readonly string[] = [],
   ) {}
 
   get url(): string {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** Starts it again after {@link kill} or {@link shutDown}, on the same port; empty without persistence. */
+  /** Starts it again after {@link kill}, on the same port, and empty. */
   async restart(): Promise<void> {
     if (this.#control) await this.configSet('port', `${this.port}`);
     else await this.#start();
@@ -100,13 +89,10 @@ export class RedisServer {
   async #start(): Promise<void> {
     const args = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--dir', this.#folder];
     args.push('--unixsocket', this.#socket, '--save', '');
-    args.push('--appendonly', this.fsync === undefined ? 'no' : 'yes');
-    if (this.fsync !== undefined) args.push('--appendfsync', this.fsync);
     if (this.busPort !== undefined) {
       args.push('--cluster-enabled', 'yes', '--cluster-port', `${this.busPort}`);
       args.push('--cluster-announce-ip', '127.0.0.1', '--cluster-announce-port', `${this.port}`);
     }
-    args.push(...this.args);
     const child = spawn(this.program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;
     // Its stdin ends when this process does, for whatever reason: then the server ends as well.
@@ -125,7 +111,7 @@ export class RedisServer {
       child.once('error', reject);
     });
     // A sentinel ends all connections of the server that it promotes.
-    this.#control = new Redis(this.#socket, { retryStrategy: () => 20 }).on('error', quiet);
+    this.#control = new Redis(this.#socket, { retryStrategy: () => 20 }).on('error', () => {});
     await this.#control.ping();
     // None of them keeps the worker from ending.
     for (const each of [child, child.stdout, child.stderr, this.#watchdog, this.#watchdog.stdin]) {
@@ -143,32 +129,22 @@ export class RedisServer {
     }
   }
 
-  /** Cuts all connections, refuses new ones and loses all data: SIGKILL, for a cluster the like of it. */
+  /** Cuts all connections, refuses new ones and loses all data, until {@link restart}. */
   async kill(): Promise<void> {
     if (this.busPort === undefined) return this.#end();
-    // For its clients the same, without the two seconds of a start.
-    await this.cut();
-    await this.flush();
-  }
-
-  /** Cuts all connections and refuses new ones, until {@link restart}. The data stays. */
-  async cut(): Promise<void> {
+    // For the clients of a cluster the same, without the two seconds of a start.
     await this.configSet('port', '0');
     for (const type of ['normal', 'pubsub']) await this.command('CLIENT', 'KILL', 'TYPE', type);
+    await this.command('FLUSHALL');
   }
 
-  /** Ends it as an operator does: it writes what it must write first. */
-  shutDown(): Promise<void> {
-    return this.#end('SIGTERM');
-  }
-
-  async #end(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+  async #end(): Promise<void> {
     this.#control?.disconnect();
     this.#control = undefined;
     const child = this.#process;
     this.#watchdog?.kill('SIGKILL');
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill(signal);
+    child.kill('SIGKILL');
     child.ref();
     await once(child, 'exit');
   }
@@ -182,9 +158,8 @@ export class RedisServer {
   async reset(): Promise<void> {
     this.thaw();
     await this.restart();
-    await this.command('CLIENT', 'UNPAUSE');
     await this.configSet('maxmemory', '0');
-    await this.flush();
+    await this.command('FLUSHALL');
   }
 
   /** SIGSTOP: it accepts connections and commands, and answers nothing. */
@@ -194,10 +169,6 @@ export class RedisServer {
 
   thaw(): void {
     this.#process?.kill('SIGCONT');
-  }
-
-  async flush(): Promise<void> {
-    await this.command('FLUSHALL');
   }
 
   async configSet(name: string, value: string): Promise<void> {
@@ -215,8 +186,6 @@ export class RedisServer {
   }
 }
 
-type Change = (server: RedisServer) => unknown;
-
 /** What can happen to a server, and how it is undone. */
 export const TROUBLES = {
   killed: { begin: (server) => server.kill(), end: (server) => server.restart() },
@@ -225,14 +194,10 @@ export const TROUBLES = {
     begin: (server) => server.configSet('maxmemory', '1'),
     end: (server) => server.configSet('maxmemory', '0'),
   },
-  'read-only': {
-    begin: (server) => server.command('REPLICAOF', '127.0.0.1', '1'),
-    end: (server) => server.command('REPLICAOF', 'NO', 'ONE'),
-  },
-} satisfies Record<string, { readonly begin: Change; readonly end: Change }>;
+} satisfies Record<string, Record<'begin' | 'end', (server: RedisServer) => unknown>>;
 
 /** Below the ports of outgoing connections: a client that reconnects could take one of these itself. */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
     const server = createServer().listen(port, '127.0.0.1');
@@ -247,52 +212,5 @@ export async function freePort(): Promise<number> {
   }
 }
 
-function quiet(): void {}
-
 /** For `vi.waitFor`: what comes at once, on a machine however busy. */
 export const SOON = { timeout: 40_000, interval: 10 };
-
-// The libraries wait longer and longer before they reconnect; what is tested does not depend on it.
-const soon = () => 20;
-const reconnectSoon = { socket: { reconnectStrategy: soon } };
-
-/**
- * One connected client of each kind, as an app makes it, a second connection that subscribes, and what closes both. That
- * of a cluster of ioredis is to one node, as the guide says.
- */
-export const CLIENTS = {
-  'node-redis': async (url: string) => {
-    const client = createClient({ url, ...reconnectSoon }).on('error', quiet);
-    const subscriber = client.duplicate().on('error', quiet);
-    await Promise.all([client.connect(), subscriber.connect()]);
-    return { client, subscriber, close: () => [client, subscriber].map((each) => each.destroy()) };
-  },
-  ioredis: async (url: string) => {
-    const client = new Redis(url, { retryStrategy: soon }).on('error', quiet);
-    // ioredis handles no rejection of its own subscribing anew, as where a test closes the client meanwhile. RedisCache does it, too.
-    const subscriber = client.duplicate({ autoResubscribe: false }).on('error', quiet);
-    return {
-      ...{ client, subscriber },
-      close: () => [client, subscriber].map((each) => each.disconnect()),
-    };
-  },
-  'node-redis cluster': async (url: string) => {
-    const client = createCluster({ rootNodes: [{ url }], defaults: reconnectSoon });
-    const subscriber = client.duplicate();
-    for (const each of [client, subscriber]) await each.on('error', quiet).connect();
-    return { client, subscriber, close: () => [client, subscriber].map((each) => each.destroy()) };
-  },
-  'ioredis cluster': async (url: string) => {
-    const client = new Cluster([url], { clusterRetryStrategy: soon }).on('error', quiet);
-    const subscriber = new Redis(url, { retryStrategy: soon }).on('error', quiet);
-    return {
-      ...{ client, subscriber },
-      close: () => [client, subscriber].map((each) => each.disconnect()),
-    };
-  },
-};
-
-export type ClientKind = keyof typeof CLIENTS;
-
-export const isClusterKind = (kind: ClientKind): boolean => kind.endsWith('cluster');
-export const CLIENT_KINDS = Object.keys(CLIENTS) as ClientKind[];

@@ -169,7 +169,7 @@ async function setupsTable(
   }
   // As in "Valkey server v=8.0.1 sha=…".
   const kind = (await runner.must(program, ['--version'])).replace(/ server v=(\S+).*/s, ' $1');
-  const redis = await startRedis(undefined, program);
+  const redis = await startRedis(program);
   const rows: string[][] = [];
   for (const setup of setups) {
     const project = await makeProject(setup.packages);

@@ -81,7 +81,7 @@ describe.skipIf(redisIsMissing()).each(SERVERS)('A fleet on %s', (_name, program
   const start = ([library, skew]: (typeof FLEET)[number]) =>
     Process.start(library, redis.url, service.url, skew);
   beforeAll(async () => {
-    [redis, service] = await Promise.all([startRedis(undefined, program), startService()]);
+    [redis, service] = await Promise.all([startRedis(program), startService()]);
     fleet = await Promise.all(FLEET.map(start));
   });
   afterAll(async () => {

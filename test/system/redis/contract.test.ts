@@ -1,119 +1,94 @@
-import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { Redis, type RedisOptions } from 'ioredis';
-import { RedisCache, type RedisClient, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
+import { Cluster, Redis } from 'ioredis';
+import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
 import { describeHolderStore, describeTokenStore } from 'marketgate/testing';
 import { createClient, RESP_TYPES } from 'redis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest';
 import { describeSharedCache } from '../../support/describe-shared-cache.js';
-import {
-  CLIENTS,
-  type RedisServer,
-  redisIsMissing,
-  sharedRedis,
-} from '../../support/redis-server.js';
+import { type RedisServer, redisIsMissing, sharedRedis } from '../../support/redis-server.js';
+import { CLIENTS, ioRedis, nodeRedis, type Opened } from './support/clients.js';
+import { expectStoresToWork } from './support/every-store.js';
 
-interface Opened {
-  client: RedisClient;
-  subscriber: RedisClient;
-  close(): unknown;
-}
+const LIBRARIES = ['node-redis', 'ioredis'] as const;
 
-const quiet = () => {};
-
-async function nodeRedis(settings: Parameters<typeof createClient>[0]): Promise<Opened> {
-  const client = createClient(settings).on('error', quiet);
-  const subscriber = client.duplicate().on('error', quiet);
-  await Promise.all([client.connect(), subscriber.connect()]);
-  return { client, subscriber, close: () => [client, subscriber].map((each) => each.destroy()) };
-}
-
-async function ioRedis(url: string, settings: RedisOptions): Promise<Opened> {
-  const client = new Redis(url, settings).on('error', quiet);
-  const subscriber = client.duplicate().on('error', quiet);
-  // Without a queue, an app waits until its clients are ready.
-  if (!settings.lazyConnect) await Promise.all([once(client, 'ready'), once(subscriber, 'ready')]);
-  return {
-    ...{ client, subscriber },
-    close: () => [client, subscriber].map((each) => each.disconnect()),
-  };
-}
-
-/** Each kind of client, and settings of an app's client that change what is sent, what comes back, or when. */
-const OPEN: Record<string, (url: string) => Opened | Promise<Opened>> = {
-  ...CLIENTS,
-  'node-redis, a key prefix': (url) => nodeRedis({ url, keyPrefix: 'app:' }),
-  'node-redis, replies as buffers': (url) =>
-    nodeRedis({
-      url,
-      commandOptions: {
-        typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.SIMPLE_STRING]: Buffer },
-      },
-    }),
-  'node-redis, no offline queue, no reconnecting': (url) =>
-    nodeRedis({ url, disableOfflineQueue: true, socket: { reconnectStrategy: false } }),
-  'node-redis, its own cache': (url) =>
-    nodeRedis({ url, RESP: 3, clientSideCache: { ttl: 0, maxEntries: 0, evictPolicy: 'LRU' } }),
-  'ioredis, a key prefix': (url) => ioRedis(url, { keyPrefix: 'app:' }),
-  'ioredis, numbers as strings': (url) => ioRedis(url, { stringNumbers: true }),
-  'ioredis, no offline queue': (url) => ioRedis(url, { enableOfflineQueue: false }),
-  'ioredis, connected by the first command': (url) => ioRedis(url, { lazyConnect: true }),
-};
-
-type Test = () => Promise<void>;
-
-/** What waits for real time, of all kinds of clients: it waits for all of them at once. */
-const waiting: [kind: string, test: Test][] = [];
-const WAITS = 'forgets a token when it expires';
-
-describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
-  const prefix = `test:${randomUUID()}:`;
-  const servers: Partial<Record<'single' | 'cluster', RedisServer>> = {};
-  const opened: Opened[] = [];
+describe.skipIf(redisIsMissing())('the contract of the stores, on a real Redis', () => {
+  let server: RedisServer;
+  const opened: Record<string, readonly [here: Opened, there: Opened]> = {};
+  const clients = (library: string) => opened[library] as (typeof opened)[string];
   beforeAll(async () => {
-    servers.single = await sharedRedis();
-    servers.cluster = await sharedRedis({ cluster: true });
+    server = await sharedRedis();
+    for (const library of LIBRARIES) {
+      const open = CLIENTS[library];
+      opened[library] = [await open(server.url), await open(server.url)];
+    }
   });
   afterAll(() => {
-    for (const { close } of opened) close();
+    for (const { close } of Object.values(opened).flat()) close();
   });
 
-  describe.each(Object.entries(OPEN))('with %s', (kind, open) => {
-    const server = () => servers[kind.endsWith('cluster') ? 'cluster' : 'single'] as RedisServer;
-    let here: Opened;
-    let there: Opened;
+  // One test of it waits for real time.
+  describe.concurrent('RedisTokenStore', () => {
+    for (const library of LIBRARIES) {
+      const setup = () => {
+        const [{ client }] = clients(library);
+        return { store: new RedisTokenStore({ client, prefix: library }) };
+      };
+      describeTokenStore(`with ${library}`, setup, { describe, it });
+    }
+  });
 
-    beforeAll(async () => {
-      [here, there] = await Promise.all([open(server().url), open(server().url)]);
-      opened.push(here, there);
+  for (const library of LIBRARIES) {
+    const holders = ({ client }: Opened) =>
+      new RedisHolderStore({ client, secret: 'x'.repeat(32) });
+    const setup = () => {
+      const [here, there] = clients(library);
+      return { store: holders(here), peer: holders(there) };
+    };
+    describeHolderStore(`RedisHolderStore with ${library}`, setup, { describe, it });
+
+    const cache = ({ client, subscriber }: Opened) => new RedisCache({ client, subscriber });
+    describeSharedCache(`RedisCache with ${library}`, () => {
+      const [here, there] = clients(library);
+      return {
+        ...{ cache: cache(here), peer: cache(there) },
+        advance: (milliseconds) => server.pass(milliseconds),
+      };
     });
-
-    const storeOf = ({ client }: Opened) => new RedisTokenStore({ client, prefix });
-    const holdersOf = ({ client }: Opened) =>
-      new RedisHolderStore({ client, prefix, secret: 'x'.repeat(32) });
-    const cacheOf = ({ client, subscriber }: Opened) =>
-      new RedisCache({ client, subscriber, prefix });
-
-    describeTokenStore('RedisTokenStore', () => ({ store: storeOf(here) }), {
-      describe,
-      it: (title: string, test: Test) =>
-        title === WAITS ? waiting.push([kind, test]) : it(title, test),
-    });
-    describeHolderStore(
-      'RedisHolderStore',
-      () => ({ store: holdersOf(here), peer: holdersOf(there) }),
-      { describe, it },
-    );
-    describeSharedCache('RedisCache', () => ({
-      cache: cacheOf(here),
-      peer: cacheOf(there),
-      advance: (milliseconds) => server().pass(milliseconds),
-    }));
-  });
-
-  it(`RedisTokenStore ${WAITS}`, async () => {
-    expect(waiting).toHaveLength(Object.keys(OPEN).length);
-    const tests = waiting.map(async ([kind, test]) => [kind, await test().catch((error) => error)]);
-    expect(await Promise.all(tests)).toEqual(waiting.map(([kind]) => [kind, undefined]));
-  });
+  }
 });
+
+const BUFFERS = { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.SIMPLE_STRING]: Buffer };
+
+/** Clusters, and settings of an app's client that change what is sent, what is returned, or when. */
+const OTHERS: Record<string, (url: string) => Opened | Promise<Opened>> = {
+  'a cluster of node-redis': CLIENTS['node-redis cluster'],
+  'a cluster of ioredis, also as subscriber': (url) => ioRedis(() => new Cluster([url])),
+  'node-redis, a key prefix': (url) => nodeRedis(() => createClient({ url, keyPrefix: 'app:' })),
+  'node-redis, replies as buffers': (url) =>
+    nodeRedis(() => createClient({ url, commandOptions: { typeMapping: BUFFERS } })),
+  'node-redis, no offline queue, no reconnecting': (url) =>
+    nodeRedis(() =>
+      createClient({ url, disableOfflineQueue: true, socket: { reconnectStrategy: false } }),
+    ),
+  'node-redis, its own cache': (url) => {
+    const clientSideCache = { ttl: 0, maxEntries: 0, evictPolicy: 'LRU' } as const;
+    return nodeRedis(() => createClient({ url, RESP: 3, clientSideCache }));
+  },
+  'ioredis, a key prefix': (url) => ioRedis(() => new Redis(url, { keyPrefix: 'app:' })),
+  'ioredis, numbers as strings': (url) => ioRedis(() => new Redis(url, { stringNumbers: true })),
+  'ioredis, no offline queue': (url) =>
+    ioRedis(() => new Redis(url, { enableOfflineQueue: false })),
+  'ioredis, connected by the first command': (url) =>
+    ioRedis(() => new Redis(url, { lazyConnect: true })),
+};
+
+it.skipIf(redisIsMissing()).each(Object.entries(OTHERS))(
+  'every store works with %s',
+  async (kind, open) => {
+    const { url } = await sharedRedis({ cluster: kind.includes('cluster') });
+    const opened = [await open(url), await open(url)] as const;
+    onTestFinished(() => {
+      for (const { close } of opened) close();
+    });
+    await expectStoresToWork(...opened);
+  },
+);

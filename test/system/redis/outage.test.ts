@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { guardHolderStore } from '../../../src/stores/holder-store.js';
 import { GuardedTokenStore } from '../../../src/stores/token-store.js';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { redisIsMissing, SOON, TROUBLES } from '../../support/redis-server.js';
+import { hearWarnings } from '../../support/warnings.js';
 import { HOUR, SECRET, tokenOf } from '../../unit/stores/support.js';
-import { EveryClient, type Opened } from './support/every-client.js';
+import { EveryClient, type Opened } from './support/clients.js';
 
 const KEY = `key-${SECRET}`;
 const BIG = `${SECRET}${'x'.repeat(50_000)}`;
-const token = { ...tokenOf(SECRET), expiresAt: Date.now() + HOUR };
+const token = tokenOf(SECRET, Date.now());
 
 const storesOf = ({ client, subscriber }: Opened) => ({
   store: new RedisTokenStore({ client }),
@@ -18,42 +19,21 @@ const storesOf = ({ client, subscriber }: Opened) => ({
   holders: new RedisHolderStore({ client, secret: 'x'.repeat(32) }),
 });
 
-/** Calls to the stores themselves, which have no deadline. */
-function callsOn({ store, cache, holders }: ReturnType<typeof storesOf>) {
-  const odd = `${KEY}${randomUUID()}`;
-  return {
-    writes: [
-      () => store.set(KEY, token),
-      () => cache.write(KEY, BIG, 0, HOUR, ''),
-      () => holders.take(odd, SECRET, 1),
-    ],
-    others: [
-      () => store.delete(odd),
-      () => cache.withdraw(odd, 'no', HOUR),
-      () => cache.publish(KEY),
-      () => cache.read(KEY),
-      () => holders.holders(KEY),
-      () => holders.release(odd),
-    ],
-  };
-}
-
-/** Calls as the package makes them. */
-function guardedCallsOn({ store, holders }: ReturnType<typeof storesOf>) {
-  const [tokens, holding] = [new GuardedTokenStore(store), guardHolderStore('test', holders)];
-  return [() => tokens.get(KEY), () => tokens.set(KEY, token), () => holding.take(KEY, SECRET, 1)];
-}
-
-describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
+describe.skipIf(redisIsMissing())('while Redis is', () => {
   let clients: EveryClient;
   beforeEach(async () => {
     clients = await EveryClient.open();
   });
   afterEach(() => clients?.close());
 
-  /** Everything works again. */
-  const allIsWell = () =>
-    clients.each(async (opened, kind) => {
+  /** Brings a trouble upon the servers; in the end, everything works again. */
+  async function during(what: keyof typeof TROUBLES, run: (opened: Opened) => Promise<void>) {
+    const { begin, end } = TROUBLES[what];
+    await clients.onServers(begin);
+    onTestFinished(() => clients.onServers(end));
+    await clients.each(run);
+    await clients.onServers(end);
+    await clients.each(async (opened, kind) => {
       const { store, cache } = storesOf(opened);
       await vi.waitFor(async () => {
         await cache.write(kind, 'after', 0, HOUR, (await cache.read(kind)).lease);
@@ -61,57 +41,59 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
         await store.set(KEY, token);
       }, SOON);
     });
+  }
 
   it.each(['killed', 'frozen'] as const)(
-    '%s: calls fail within the deadline of who makes them, without a secret, and all is well afterwards',
-    async (what) => {
-      await clients.onServers(TROUBLES[what].begin);
-      try {
-        await clients.each(async (opened) => {
-          const calls = guardedCallsOn(storesOf(opened));
-          const failing = calls.map((call) => rejection(call()));
-          // The second time the client knows already that something is wrong.
-          await new Promise((resolve) => setTimeout(resolve, 300));
-          failing.push(...calls.map((call) => rejection(call())));
-          for (const error of await Promise.all(failing)) {
-            expect(error.code).toBe('store_unavailable');
-            expect(error.message).toMatch(/did not answer within 2000 ms|failed/);
-            expect(everythingOf(error)).not.toContain(SECRET);
-          }
-        });
-      } finally {
-        await clients.onServers(TROUBLES[what].end);
-      }
-      await allIsWell();
-    },
+    '%s, calls of the package fail within its deadline, without a secret, and all is well afterwards',
+    (what) =>
+      during(what, async (opened) => {
+        const { store, holders } = storesOf(opened);
+        const [tokens, holding] = [new GuardedTokenStore(store), guardHolderStore('test', holders)];
+        const calls = [
+          () => tokens.get(KEY),
+          () => tokens.set(KEY, token),
+          () => holding.take(KEY, SECRET, 1),
+        ];
+        for (const error of await Promise.all(calls.map((call) => rejection(call())))) {
+          expect(error.code).toBe('store_unavailable');
+          expect(error.message).toMatch(/did not answer within 2000 ms|failed/);
+          expect(everythingOf(error)).not.toContain(SECRET);
+        }
+      }),
   );
 
-  it('full: writes fail without a secret and say why, and all is well afterwards', async () => {
+  it('full, only writes fail: without a secret, by the reason, with one warning; and all is well afterwards', async () => {
     await clients.each(async (opened) => {
       const { store, cache } = storesOf(opened);
       await cache.write(KEY, 'before', 0, HOUR, '');
       await store.set(KEY, token);
     });
-    await clients.onServers(TROUBLES.full.begin);
-    try {
-      await clients.each(async (opened) => {
-        const stores = storesOf(opened);
-        const { writes, others } = callsOn(stores);
-        expect((await stores.cache.read(KEY)).value).toBe('before');
-        expect(await stores.store.get(KEY)).toEqual(token);
-        await Promise.all(others.map((call) => call()));
-        for (const error of await Promise.all(writes.map((call) => rejection(call())))) {
-          expect(error.message).toContain('failed (OOM)');
-          expect(everythingOf(error)).not.toContain(SECRET);
-        }
-      });
-    } finally {
-      await clients.onServers(TROUBLES.full.end);
-    }
-    await allIsWell();
+    const warnings = hearWarnings();
+    await during('full', async (opened) => {
+      const { store, cache, holders } = storesOf(opened);
+      const odd = `${KEY}${randomUUID()}`;
+      expect((await cache.read(KEY)).value).toBe('before');
+      expect(await store.get(KEY)).toEqual(token);
+      await store.delete(odd);
+      await cache.withdraw(odd, 'no', HOUR);
+      await cache.publish(KEY);
+      await holders.holders(KEY);
+      await holders.release(odd);
+      const writes = {
+        'RedisTokenStore.set': () => store.set(KEY, token),
+        'RedisCache.write': () => cache.write(KEY, BIG, 0, HOUR, ''),
+        'RedisHolderStore.take': () => holders.take(odd, SECRET, 1),
+      };
+      for (const [name, write] of Object.entries(writes)) {
+        const error = await rejection(write());
+        expect(error.message).toContain(`${name} failed (OOM); look at the store`);
+        expect(everythingOf(error)).not.toContain(SECRET);
+      }
+    });
+    expect(warnings).toEqual(['MARKETGATE_REDIS_REFUSES']);
   });
 
-  it('a client that was closed fails at once', async () => {
+  it('not connected any more, each call fails at once', async () => {
     clients.close();
     await clients.each(async (opened) => {
       const { store, cache } = storesOf(opened);

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { createSentinel } from 'redis';
 import { startRedis } from '../../../support/redis-server.js';
+import { ioRedis, nodeRedis } from './clients.js';
 
 const NAME = 'shop';
-const quiet = () => {};
 
 /** A server that a sentinel watches. It has no replica, so nothing takes over for it. */
 export async function startSentinel() {
@@ -31,30 +31,17 @@ export async function startSentinel() {
   const sentinelRootNodes = [{ host: '127.0.0.1', port }];
   // It connects again and again until the sentinel has started.
   const probe = new Redis(port, { retryStrategy: () => 20, maxRetriesPerRequest: null });
-  await probe.on('error', quiet).ping();
+  await probe.on('error', () => {}).ping();
   probe.disconnect();
   return {
     server,
-    /** A client of each library, one that subscribes, and what closes them. */
-    clients: {
-      'node-redis': async () => {
-        const make = () =>
-          createSentinel({ name: NAME, sentinelRootNodes }).on('error', quiet).connect();
-        const [client, subscriber] = await Promise.all([make(), make()]);
-        return {
-          ...{ client, subscriber },
-          close: () => [client, subscriber].map((each) => each.destroy()),
-        };
-      },
-      ioredis: async () => {
-        const client = new Redis({ name: NAME, sentinels: sentinelRootNodes }).on('error', quiet);
-        const subscriber = client.duplicate().on('error', quiet);
-        return {
-          ...{ client, subscriber },
-          // Not `disconnect`: where it is subscribing again, ioredis would leave a rejection that nobody handles.
-          close: () => Promise.all([client, subscriber].map((each) => each.quit())),
-        };
-      },
+    /** Opens clients of each library. */
+    open: {
+      'node-redis': () => nodeRedis(() => createSentinel({ name: NAME, sentinelRootNodes })),
+      ioredis: () =>
+        ioRedis(
+          () => new Redis({ name: NAME, sentinels: sentinelRootNodes, autoResubscribe: false }),
+        ),
     },
     async stop() {
       child.stdin.end();
