@@ -26,29 +26,30 @@ const anyCode = {
   validatePurchase: async (code: string) => ({ ...purchase, purchase_code: code }),
 };
 
+type Visit = Partial<CheckPurchaseOptions> & {
+  max?: HolderOptions<unknown>['max'];
+  code?: unknown;
+};
+
 /** The decision for an account that comes with a valid code. */
 const visit = (
   store: HolderStore,
   id: unknown,
-  options: Partial<CheckPurchaseOptions> & {
-    max?: HolderOptions<unknown>['max'];
-    code?: unknown;
-  } = {},
+  { code = CODE, ...options }: Visit = {},
   service: object = anyCode,
 ): Promise<Decision> => {
-  const { max, code = CODE, ...rest } = options;
-  const holder = { store, id, ...(max !== undefined && { max }) } as never;
+  const { max, ...rest } = options;
+  const holder = { store, id, ...('max' in options && { max }) } as never;
   return checkPurchase(service as never, code, { client: false, holder, ...rest });
 };
 
-/** The code of the refusal or the error; "valid" without one. */
-const codeOf = (decision: Decision): string => {
-  if (decision.verdict === 'valid') return 'valid';
-  return decision.verdict === 'unknown' ? decision.error.code : decision.denial.code;
-};
-/** The visits, which begin at once, end with these codes. */
+/** The visits, which begin at once, end with these codes; "valid" without one. */
 async function expectCodes(visits: Promise<Decision>[], ...codes: string[]): Promise<void> {
-  expect((await Promise.all(visits)).map(codeOf)).toEqual(codes);
+  const ends = (await Promise.all(visits)).map((decision) => {
+    if (decision.verdict === 'valid') return 'valid';
+    return decision.verdict === 'unknown' ? decision.error.code : decision.denial.code;
+  });
+  expect(ends).toEqual(codes);
 }
 
 /** A store that counts what is taken. */
@@ -58,41 +59,34 @@ function spiedStore() {
 }
 
 describe('one code, one customer', () => {
-  it('lets the first in, and refuses all others with the purchase', async () => {
+  it('lets the first in, and refuses all others with the purchase, also where the store cannot count', async () => {
     const store = new MemoryHolderStore();
     expect(await visit(store, 'anna')).toEqual({ verdict: 'valid', purchase });
-    const second = await visit(store, 'bert');
-    expect(second).toMatchObject({
-      verdict: 'invalid',
-      denial: {
-        code: 'purchase_held',
-        status: 403,
-        purchase: { purchase_code: CODE },
-        holders: { count: 1, max: 1 },
-      },
-    });
-    expect(everythingOf((second as { denial: unknown }).denial)).not.toContain(CODE);
-    await expectCodes([visit(store, 'anna')], 'valid');
-  });
-
-  it('knows a code in every spelling, and gives the store one', async () => {
-    const { store, take } = spiedStore();
-    const spellings = [CODE, CODE.toUpperCase(), ` ${CODE}\u200b`, CODE.replace('-', '\uff0d')];
-    for (const [i, code] of spellings.entries()) {
-      const expected = i === 0 ? 'valid' : 'purchase_held';
-      await expectCodes([visit(store, `account ${i}`, { code })], expected);
+    for (const _twice of [1, 2]) {
+      const second = await visit(store, 'bert');
+      expect(second).toMatchObject({
+        verdict: 'invalid',
+        denial: {
+          code: 'purchase_held',
+          purchase: { purchase_code: CODE },
+          holders: { count: 1, max: 1 },
+        },
+      });
+      expect(everythingOf((second as { denial: unknown }).denial)).not.toContain(CODE);
+      vi.spyOn(store, 'holders').mockRejectedValue(new Error('down'));
     }
-    expect(new Set(take.mock.calls.map(([code]) => code))).toEqual(new Set([CODE.toLowerCase()]));
+    await expectCodes([visit(store, 'anna')], 'valid');
   });
 
   it.each([
     ['names, because it can accept several spellings', ` ${CODE.toUpperCase()} `, 'purchase_held'],
     ['was sent, where the service masks the one in its answer', '****-1c2d', 'valid'],
   ])('is by the code that %s', async (_what, purchase_code, expected) => {
-    const store = new MemoryHolderStore();
+    const { store, take } = spiedStore();
     const service = serviceWith({ ...purchase, purchase_code });
+    await expectCodes([visit(store, 'anna', { code: CODE.toUpperCase() }, service)], 'valid');
+    expect(take.mock.lastCall?.[0]).toBe(CODE);
     const another = CODE.replaceAll('-', '');
-    await expectCodes([visit(store, 'anna', {}, service)], 'valid');
     await expectCodes([visit(store, 'bert', { code: another }, service)], expected);
   });
 
@@ -107,21 +101,18 @@ describe('one code, one customer', () => {
     const code = CODE.replace(/^./, 'f');
     const regular = ['a', 'b'].map((id) => visit(store, id, { max, code }));
     await expectCodes(regular, 'valid', 'purchase_held');
-    const seats = ['a', 'b', 'c'].map((id) => visit(store, id, { max: 2, code }));
-    await expectCodes(seats, 'valid', 'valid', 'purchase_held');
+    await expectCodes([visit(store, 'b', { max: 2, code })], 'valid');
   });
 
   it.each<[string, Partial<CheckPurchaseOptions>, Purchase | null, string]>([
     ['no purchase', {}, null, 'purchase_code_invalid'],
-    ['another item', { item: 7 }, purchase, 'purchase_item_mismatch'],
     ['the app, later', { accept: async () => false }, purchase, 'purchase_not_accepted'],
     ['no date', { supported: true }, { ...purchase, supported_until: 'x' }, 'unexpected_response'],
   ])('takes nothing for %s', async (_what, options, found, expected) => {
     const { store, take } = spiedStore();
-    const service = serviceWith(found);
     // Also without an account: the other conditions come first.
     for (const id of ['anna', undefined]) {
-      await expectCodes([visit(store, id, options, service)], expected);
+      await expectCodes([visit(store, id, options, serviceWith(found))], expected);
     }
     expect(take).not.toHaveBeenCalled();
   });
@@ -129,23 +120,20 @@ describe('one code, one customer', () => {
 
 it.each<[id: unknown, holder: string | undefined]>([
   ...[undefined, null, false, ' '].map((id): [unknown, undefined] => [id, undefined]),
-  [7, '7'],
   [0, '0'],
   [12345678901234567890n, '12345678901234567890'],
   [' anna', ' anna'],
 ])('the id %o is the holder %j, or nobody: login_required', async (id, holder) => {
   const store = new MemoryHolderStore();
-  const refusal = { verdict: 'invalid', denial: { code: 'login_required', status: 401 } };
-  expect(await visit(store, id)).toMatchObject(holder ? { verdict: 'valid' } : refusal);
+  await expectCodes([visit(store, id)], holder ? 'valid' : 'login_required');
   expect(await store.holders(CODE)).toEqual(holder ? [holder] : []);
 });
 
-it.each<[string, unknown, object?]>([
-  ['"holder.id" must give text', true],
+it.each<[string, unknown, Visit?]>([
   ['"holder.id" must give text', { id: 7 }],
   ['"holder.id" must give text, or a whole number up to 2^53 - 1', 2 ** 53],
   ['"holder.max" must be a whole number, 1 or more', 'anna', { max: () => 0 }],
-  ['"holder.max" must be a whole number, 1 or more', 'anna', { max: async () => 1 }],
+  ['"holder.max" must be a whole number, 1 or more', 'anna', { max: (async () => 1) as never }],
 ])('%s: %o, %o is a mistake of the app', async (words, id, options) => {
   const { store, take } = spiedStore();
   await expect(visit(store, id, options)).rejects.toThrow(words);
@@ -153,37 +141,17 @@ it.each<[string, unknown, object?]>([
 });
 
 it.each<[string, () => unknown]>([
-  ['rejects', () => Promise.reject(new Error(`no route to ${CODE}`))],
   ['rejects with one of ours', () => Promise.reject(new MarketgateError('login_required', CODE))],
-  ['never answers', () => new Promise(() => {})],
   ['answers neither true nor false', async () => 1],
 ])('a holder store that %s is unavailable', async (_what, fail) => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { store, take } = spiedStore();
   take.mockImplementationOnce(fail as never);
-  const decision = visit(store, 'anna');
-  await vi.advanceTimersByTimeAsync(2000);
-  expect(await decision).toMatchObject({
-    verdict: 'unknown',
-    error: {
-      code: 'store_unavailable',
-      status: 503,
-      message: expect.stringMatching(/^holder\.store\.take (failed|did not answer|gave neither)/),
-    },
-  });
-  expect(everythingOf(((await decision) as { error: unknown }).error)).not.toContain(CODE);
+  const decision = await visit(store, 'anna');
+  const message = expect.stringMatching(/^holder\.store\.take (failed|gave neither)/);
+  const error = { code: 'store_unavailable', status: 503, message };
+  expect(decision).toMatchObject({ verdict: 'unknown', error });
+  expect(everythingOf((decision as { error: unknown }).error)).not.toContain(CODE);
   await expectCodes([visit(store, 'anna')], 'valid');
-  expect(take).toHaveBeenCalledTimes(2);
-});
-
-it('a code that is held is refused also where the store cannot say how many hold it', async () => {
-  const store = new MemoryHolderStore();
-  vi.spyOn(store, 'holders').mockRejectedValue(new Error('down'));
-  await visit(store, 'anna');
-  const refused = await visit(store, 'bert');
-  expect(refused).toMatchObject({
-    denial: { code: 'purchase_held', holders: { count: 1, max: 1 } },
-  });
 });
 
 const noUser = () => Promise.reject(new TypeError('no user'));
@@ -213,17 +181,14 @@ describe('the option holder of a guard', () => {
   });
 
   it.each([
-    ['deny', requirePurchase, { code: 'store_unavailable' }],
-    ['allow', requirePurchase, { code: 'store_unavailable' }],
-    [undefined, loadPurchase, { verdict: 'unknown' }],
-  ] as const)('lets nobody in by a store in trouble: %s', async (onUnknown, make, expected) => {
+    ['requirePurchase', requirePurchase, { code: 'store_unavailable' }],
+    ['loadPurchase', loadPurchase, { verdict: 'unknown' }],
+  ] as const)('lets nobody in by a store in trouble: %s', async (name, make, expected) => {
     const { store, take } = spiedStore();
     take.mockRejectedValue(new Error('down'));
-    const options = { holder: { store, id: () => 'anna' }, ...(onUnknown && { onUnknown }) };
+    const holder = { store, id: () => 'anna' };
+    const options = { holder, ...(name === 'requirePurchase' && { onUnknown: 'allow' as const }) };
     expect(await guarded(options, 'anna', { make })).toMatchObject(expected);
-    // A visitor who is refused for another reason is not let in by it.
-    const nobody = { ...options, holder: { store, id: () => undefined } };
-    expect(await guarded(nobody, undefined, { make })).not.toMatchObject({ verdict: 'unknown' });
   });
 
   it.each<[what: string, id: () => unknown, 'allow' | 'deny', expected: object]>([
