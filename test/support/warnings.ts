@@ -2,38 +2,24 @@ import { onTestFinished, vi } from 'vitest';
 
 const GIVEN = Symbol.for('marketgate.warnings');
 
-/** The warnings that the package gives from now on, with their text, as in a process that has given none yet. */
-export function collectWarnings(): { code: string; message: string }[] {
-  const warnings: { code: string; message: string }[] = [];
-  forgetWarnings();
+/** The warnings that the package gives from now on, as in a process that has given none yet. They are not printed. */
+function listen<T>(take: (code: string, message: string) => T): T[] {
+  const heard: T[] = [];
+  const forget = (): void => (globalThis as { [GIVEN]?: Set<string> })[GIVEN]?.clear();
+  forget();
   const emit = vi.spyOn(process, 'emitWarning').mockImplementation((...args: unknown[]) => {
     const { code } = Object(args[1]) as { code?: string };
-    warnings.push({ code: String(code), message: String(args[0]) });
+    heard.push(take(String(code), String(args[0])));
   });
   onTestFinished(() => {
     emit.mockRestore();
-    forgetWarnings();
+    forget();
   });
-  return warnings;
+  return heard;
 }
 
-/**
- * The codes of the warnings that the package gives from now on, as in a process that has given none yet.
- * They are not printed.
- */
-export function hearWarnings(): string[] {
-  const codes: string[] = [];
-  forgetWarnings();
-  const emit = vi.spyOn(process, 'emitWarning').mockImplementation((...args: unknown[]) => {
-    codes.push(String((args[1] as { code?: string } | undefined)?.code));
-  });
-  onTestFinished(() => {
-    emit.mockRestore();
-    forgetWarnings();
-  });
-  return codes;
-}
+/** The codes of the warnings. */
+export const hearWarnings = () => listen((code) => code);
 
-const forgetWarnings = (): void => {
-  (globalThis as { [GIVEN]?: Set<string> })[GIVEN]?.clear();
-};
+/** The warnings with their text. */
+export const collectWarnings = () => listen((code, message) => ({ code, message }));

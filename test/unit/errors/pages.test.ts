@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import express from 'express';
 import { errorHandler, MarketgateError, type MarketgateErrorCode } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { WARNINGS, type WarningCode } from '../../../src/diagnostics.js';
 import { ERROR_CODES } from '../../../src/errors.js';
 import { cli } from '../cli/support.js';
@@ -36,105 +36,73 @@ it('the pages are one for every code', () => {
   expect(readdirSync(FOLDER).sort()).toEqual(pages.sort());
 });
 
-describe.each(codes)('the page of %s', (code) => {
+it.each(codes)('the page of %s says what happened, why and what to do', async (code) => {
   const page = read(code);
   const { status, title, detail } = ERROR_CODES[code];
-  const appThat = (error: Error, log: (line: string) => void = () => {}, path = '/') =>
-    express()
-      .get(path, (_req, _res, next) => next(error))
-      .use(errorHandler({ log }));
-  const app = appThat(new MarketgateError(code, 'x'));
+  expect(page.startsWith(`# ${code}\n\nHTTP ${status}. ${title}.\n\n`)).toBe(true);
+  expect(headingsOf(page)).toEqual(HEADINGS);
+  expect(part(page, 'What to do')).toMatch(/\*\*Operator\.\*\* \S[\s\S]*\*\*Visitor\.\*\* \S/);
 
-  it('gives the status and the title; says what happened, why and what to do', () => {
-    expect(page.startsWith(`# ${code}\n\nHTTP ${status}. ${title}.\n\n`)).toBe(true);
-    expect(headingsOf(page)).toEqual(HEADINGS);
-    expect(part(page, 'What to do')).toMatch(/\*\*Operator\.\*\* \S[\s\S]*\*\*Visitor\.\*\* \S/);
-  });
-
-  it('shows the log as it is', async () => {
-    const shown = blockOf(part(page, 'In the log'), 'text');
-    const [, path = '', message = ''] =
-      /^(?:marketgate: GET (\S+) .*?: |MarketgateError: )(.*?)(?: \(npx marketgate .*\))?$/m.exec(
-        shown,
-      ) ?? [];
-    const error = new MarketgateError(code, message);
-    if (status >= 500) {
-      const lines: string[] = [];
-      await request(appThat(error, (line) => lines.push(line), path)).get(path);
-      expect([shown]).toEqual(lines);
-    } else {
-      const [, seconds] = /retryAfter: (\d+)/.exec(shown) ?? [];
-      const options = seconds === undefined ? {} : { retryAfter: Number(seconds) };
-      const logged = new MarketgateError(code, message, options);
-      logged.stack = `MarketgateError: ${logged.message}\n    at …`;
-      expect(shown).toBe(inspect(logged));
-    }
-    // What does not vary in it is a text of the sources.
-    const parts = message.replace(/"[^"]*"/g, '\n').split(/[^a-z_ -]/i);
-    const fixed = parts.map((each) => each.trim().replace(/^(but|get) /, ''));
-    for (const text of fixed.filter(({ length }) => length > 20)) expect(SOURCES).toContain(text);
-  });
-
-  it('shows the answer as it is', async () => {
-    const answer = await request(app).get('/').expect(status);
-    const shown = JSON.parse(blockOf(part(page, 'What the visitor gets'), 'json'));
-    expect(shown).toEqual(answer.body);
-    expect(shown).toMatchObject({ title, detail });
-  });
+  // The log and the answer that it shows are those of the package.
+  const shown = blockOf(part(page, 'In the log'), 'text');
+  const [, path = '/', message = ''] =
+    /^(?:marketgate: GET (\S+) .*?: |MarketgateError: )(.*?)(?: \(npx marketgate .*\))?$/m.exec(
+      shown,
+    ) ?? [];
+  const [, seconds] = /retryAfter: (\d+)/.exec(shown) ?? [];
+  const error = new MarketgateError(code, message, seconds ? { retryAfter: Number(seconds) } : {});
+  error.stack = `MarketgateError: ${error.message}\n    at …`;
+  const log = vi.fn();
+  const app = express()
+    .get(path, (_req, _res, next) => next(error))
+    .use(errorHandler({ log }));
+  const answer = await request(app).get(path).expect(status);
+  expect([shown]).toEqual(log.mock.calls[0] ?? [inspect(error)]);
+  const json = JSON.parse(blockOf(part(page, 'What the visitor gets'), 'json'));
+  expect(json).toMatchObject({ title, detail });
+  expect(answer.body).toMatchObject(json);
+  // What does not vary in the message is a text of the sources.
+  const parts = message.replace(/"[^"]*"/g, '\n').split(/[^a-z_ -]/i);
+  const fixed = parts.map((each) => each.trim().replace(/^(but|get) /, ''));
+  for (const text of fixed.filter(({ length }) => length > 20)) expect(SOURCES).toContain(text);
 });
 
-describe.each(warnings)('the page of %s', (code) => {
+it.each(warnings)('the page of the warning %s has its text as Node writes it', (code) => {
   const page = read(code);
-
-  it('says that it is a warning, what happened, why and what to do', () => {
-    const start = `^# ${code}\n\nA warning, once in each process\\. .{15,}\\.\n\n`;
-    expect(page).toMatch(new RegExp(start));
-    expect(headingsOf(page)).toEqual(HEADINGS.slice(0, 4));
-  });
-
-  it('shows the log as Node writes it', async () => {
-    const text = `${WARNINGS[code]} (npx marketgate explain ${code})`;
-    const shown = blockOf(part(page, 'In the log'), 'text');
-    expect(shown).toBe(`(node:1234) [${code}] MarketgateWarning: ${text}`);
-  });
+  const start = `^# ${code}\n\nA warning, once in each process\\. .{15,}\\.\n\n`;
+  expect(page).toMatch(new RegExp(start));
+  expect(headingsOf(page)).toEqual(HEADINGS.slice(0, 4));
+  const text = `${WARNINGS[code]} (npx marketgate explain ${code})`;
+  const shown = blockOf(part(page, 'In the log'), 'text');
+  expect(shown).toBe(`(node:1234) [${code}] MarketgateWarning: ${text}`);
 });
 
-describe('marketgate explain', () => {
-  it.each([
-    ['402', /^purchase_required\n/],
-    ['503', /^service_unavailable +503 .*\nstore_unavailable +503 /],
-    ['refund', /^purchase_code_invalid +403 /],
-    ['Purchase_Required', /^purchase_required\n/],
-  ])(
-    '%s: takes a status and a word too; the only page is printed, several are listed',
-    async (what, expected) => {
-      const { code, out } = await cli(['explain', what]);
-      expect([code, out]).toEqual([0, expect.stringMatching(expected)]);
-    },
-  );
-
-  it.each([...codes, ...warnings])('prints the page of %s as plain text', async (page) => {
+it('marketgate explain prints each page as plain text, and without a code a line for each', async () => {
+  const pages = [...codes, ...warnings];
+  for (const page of pages) {
     const { code, out } = await cli(['explain', page]);
-    expect(code).toBe(0);
+    expect([page, code]).toEqual([page, 0]);
     expect(out).not.toMatch(/^#|^```|\*\*/m);
     const wordsOf = (text: string) => text.replace(/^```\w*|^#+|\*\*|`/gm, '').match(/\S+/g);
     expect(wordsOf(out)).toEqual(wordsOf(read(page)));
-  });
+  }
+  const lines = (await cli(['explain'])).out.split('\n').slice(0, pages.length);
+  expect(lines.map((line) => line.split(' ', 1)[0])).toEqual(pages);
+  for (const line of lines) expect(line).toMatch(/^\w+ +(?:\d{3}|warning) +[A-Z][^`*]{20,}\.$/);
+});
 
-  it('without a code lists them all, a line each', async () => {
-    const { code, out } = await cli(['explain']);
-    expect(code).toBe(0);
-    const lines = out.split('\n').slice(0, codes.length + warnings.length);
-    expect(lines.map((line) => line.split(' ', 1)[0])).toEqual([...codes, ...warnings]);
-    expect(out).not.toMatch(/[`*]/);
-    for (const line of lines) expect(line).toMatch(/^\w+ +(?:\d{3}|warning) +[A-Z].{20,}\.$/);
-  });
+it.each([
+  ['402', /^purchase_required\n/],
+  ['503', /^service_unavailable +503 .*\nstore_unavailable +503 /],
+  ['refund', /^purchase_code_invalid +403 /],
+  ['Purchase_Required', /^purchase_required\n/],
+])('marketgate explain takes a status or a word, and prints the only page: %s', async (...row) => {
+  const { code, out } = await cli(['explain', row[0]]);
+  expect([code, out]).toEqual([0, expect.stringMatching(row[1])]);
+});
 
-  it.each(['toString', '../codes'])('knows no code %j', async (code) => {
-    const ran = await cli(['explain', code]);
-    expect({ code: ran.code, out: ran.out }).toEqual({ code: 2, out: '' });
-    expect(ran.err).toBe(
-      'explain: there is no such code, status or word; "marketgate explain" lists all\n',
-    );
-  });
+it.each(['toString', '../codes'])('marketgate explain knows no code %j', async (what) => {
+  const { code, out, err } = await cli(['explain', what]);
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toContain('"marketgate explain" lists all');
 });
