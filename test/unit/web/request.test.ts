@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { clientOption } from '../../../src/web/client.js';
-import { isNavigation, prefersHtml } from '../../../src/web/request.js';
+import { isNavigation, prefersHtml, queryOf } from '../../../src/web/request.js';
 import { hearWarnings } from '../../support/warnings.js';
 
 const asRequest = (fields: object) => fields as IncomingMessage & never;
@@ -25,19 +25,13 @@ it.each<[object, string, boolean]>([
 });
 
 it.each([
-  ['sec-purpose', 'prefetch;prerender'],
-  ['sec-purpose', 'Prerender'],
-  ['x-sec-purpose', 'prefetch'],
-  ['purpose', 'prefetch'],
-  ['x-purpose', 'preview'],
-  ['x-moz', 'prefetch'],
-  ['next-router-prefetch', '1'],
-  ['x-middleware-prefetch', '1'],
-  ['hx-preloaded', 'true'],
-])('a request with %s: %s comes before a click, and is no navigation', (name, value) => {
-  expect(isNavigation(asRequest({ headers: { ...PAGE, [name]: value }, method: 'GET' }))).toBe(
-    false,
-  );
+  ...['sec-purpose: prefetch;prerender', 'sec-purpose: Prerender', 'x-sec-purpose: prefetch'],
+  ...['purpose: prefetch', 'x-purpose: preview', 'x-moz: prefetch', 'hx-preloaded: true'],
+  ...['next-router-prefetch: 1', 'x-middleware-prefetch: 1'],
+])('a request with %s comes before a click, and is no navigation', (header) => {
+  const [name = '', value] = header.split(': ');
+  const headers = { ...PAGE, [name]: value };
+  expect(isNavigation(asRequest({ headers, method: 'GET' }))).toBe(false);
 });
 
 it.each<[string | undefined, boolean]>([
@@ -52,17 +46,20 @@ it.each<[string | undefined, boolean]>([
   expect(prefersHtml(asRequest({ headers: { accept } }))).toBe(expected);
 });
 
-it('visitors without an address count as one, with a warning', () => {
-  const warnings = hearWarnings();
-  expect(clientOption('requirePurchase', 'client', undefined)({ headers: {} } as never)).toBe(
-    'unknown',
-  );
-  expect(warnings).toEqual(['MARKETGATE_NO_CLIENT_ADDRESS']);
+it('the query is what the framework has parsed, or that of the URL', () => {
+  const url = '/?purchase_code=a&b=1&b=2';
+  // Express without a query parser has an empty one, and restify a function.
+  for (const query of [undefined, {}, () => 'purchase_code=x']) {
+    expect(queryOf(asRequest({ url, query }))).toEqual({ purchase_code: 'a', b: ['1', '2'] });
+  }
+  expect(queryOf(asRequest({ url, query: { c: 'd' } }))).toEqual({ c: 'd' });
 });
 
-it('a visitor who has left has no address any more, which is no reason for a warning', () => {
+it('visitors without an address count as one, with a warning, unless the visitor has left', () => {
   const warnings = hearWarnings();
-  const left = { headers: {}, socket: { destroyed: true } };
-  expect(clientOption('requirePurchase', 'client', undefined)(left as never)).toBe('unknown');
+  const client = clientOption('requirePurchase', 'client', undefined);
+  expect(client({ headers: {}, socket: { destroyed: true } } as never)).toBe('unknown');
   expect(warnings).toEqual([]);
+  expect(client({ headers: {} } as never)).toBe('unknown');
+  expect(warnings).toEqual(['MARKETGATE_NO_CLIENT_ADDRESS']);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
   keepPage,
   readReturnTo,
@@ -8,38 +8,36 @@ import {
 } from '../../../src/web/return-to.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { parseSetCookie } from '../../support/set-cookie.js';
-import { type OpenLogin, openLogin } from '../../support/strategy-harness.js';
+import { openLogin } from '../../support/strategy-harness.js';
 
 // Where requireLogin stopped a visitor: kept in the session or in a cookie until a login is completed.
 
 const COOKIE = 'marketgate.return_to';
+const KEY = 'marketgate:returnTo';
 
 /** Stops a visitor; gives the cookie that was set. */
-async function stop(req: object): Promise<string | undefined> {
+async function stop(req: object) {
   const res = fakeResponse();
-  await keepPage({ method: 'GET', secure: false, ...req } as never, res);
-  return [res.getHeader('Set-Cookie') ?? []].flat().map(String)[0];
+  await keepPage({ method: 'GET', secure: false, headers: {}, ...req } as never, res);
+  const [line] = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
+  return line === undefined ? undefined : parseSetCookie(line);
 }
 
-it.each<[string, object | undefined]>([
+it.each<[string, object]>([
   ['is saved', { save: vi.fn((done: () => void) => done()) }],
-  ['has no "save", as of cookie-session', undefined],
+  ['has no "save", as of cookie-session', {}],
 ])('the page is kept in a session that %s', async (_what, methods) => {
   const session: Record<string, unknown> = { ...methods };
   expect(await stop({ originalUrl: '/a?b=c', session })).toBeUndefined();
-  expect(session['marketgate:returnTo']).toBe('/a?b=c');
-  if (methods) expect(session.save).toHaveBeenCalledTimes(1);
+  expect(session[KEY]).toBe('/a?b=c');
+  if (session.save) expect(session.save).toHaveBeenCalledTimes(1);
 });
 
-it.each([
-  ['without a session', {}],
-  ['after the end of a cookie-session', { session: null }],
-  ['over https', { secure: true }],
-])('the page is kept in a cookie for ten minutes: %s', async (_name, more) => {
-  expect(parseSetCookie(String(await stop({ originalUrl: '/a?b=c', ...more })))).toEqual({
-    ...{ name: COOKIE, value: '/a?b=c', httpOnly: true, sameSite: 'lax', path: '/', maxAge: 600 },
-    ...('secure' in more && more),
-  });
+it('the page is kept in a cookie for ten minutes where there is no session, or it has ended', async () => {
+  const expected = { name: COOKIE, value: '/a?b=c', httpOnly: true, sameSite: 'lax', path: '/' };
+  const req = { originalUrl: '/a?b=c', session: null };
+  expect(await stop(req)).toEqual({ ...expected, maxAge: 600 });
+  expect(await stop({ ...req, secure: true })).toEqual({ ...expected, maxAge: 600, secure: true });
 });
 
 it.each<[string, object]>([
@@ -47,85 +45,56 @@ it.each<[string, object]>([
   ['a page elsewhere', { originalUrl: '//evil.example' }],
 ])('nothing is kept of %s', async (_name, req) => {
   const session = {};
-  await stop({ ...req, session });
-  expect([session, await stop(req)]).toEqual([{}, undefined]);
+  expect([await stop({ ...req, session }), session, await stop(req)]).toEqual([
+    undefined,
+    {},
+    undefined,
+  ]);
 });
 
-it.each(['session', 'cookie'])(
-  'a page that is too long to be kept in a %s is dropped with the one before it, which the visitor has left',
-  async (where) => {
-    const long = `/${'b'.repeat(400)}`;
-    const save = vi.fn((done: () => void) => done());
-    if (where === 'session') {
-      const session: Record<string, unknown> = { save };
-      for (const originalUrl of [long, '/a', long]) await stop({ originalUrl, session });
-      expect(session).toEqual({ save });
-      // Nothing was kept at first, and nothing is to be saved then.
-      expect(save).toHaveBeenCalledTimes(2);
-    } else {
-      expect(await stop({ originalUrl: long, headers: {} })).toBeUndefined();
-      const line = await stop({ originalUrl: long, headers: { cookie: `${COOKIE}=%2Fa` } });
-      expect(parseSetCookie(String(line))).toMatchObject({ name: COOKIE, value: '', maxAge: 0 });
-    }
+it.each(['a', '\u4e2d', '\u{1f980}'])(
+  'a page of 200 letters is kept, of any script: %s; a longer one is dropped, with the one before it',
+  async (letter) => {
+    const path = `/${encodeURIComponent(letter).repeat(199)}`;
+    const session = {};
+    await stop({ originalUrl: path, session });
+    expect(readReturnTo({ session } as never)).toBe(path);
+    await stop({ originalUrl: `${path}x`, session });
+    expect(session).toEqual({});
+
+    const kept = await stop({ originalUrl: path });
+    const headers = { cookie: `${COOKIE}=${encodeURIComponent(String(kept?.value))}` };
+    expect(readReturnTo({ headers } as never)).toBe(path);
+    expect(await stop({ originalUrl: `${path}x` })).toBeUndefined();
+    const dropped = await stop({ originalUrl: `${path}x`, headers });
+    expect(dropped).toMatchObject({ name: COOKIE, value: '', maxAge: 0 });
   },
 );
 
-describe.each(['session', 'cookie'] as const)('the page, kept in a %s', (where) => {
-  /** A browser that was stopped on this page; gives where its login leads. */
-  function stoppedOn(page: unknown, options: OpenLogin = {}) {
-    const login = openLogin({ where, ...options });
-    const { browser, session } = login;
-    if (where === 'session') session['marketgate:returnTo'] = page;
-    else browser.cookies[COOKIE] = encodeURIComponent(String(page));
-    const isKept = () => (session['marketgate:returnTo'] ?? browser.cookies[COOKIE]) !== undefined;
-    return { ...login, isKept };
-  }
-
-  it.each([
-    ['is where the login leads', '/account?tab=2', undefined, '/account?tab=2'],
-    ['gives way to what the app wants', '/account', '/welcome', '/welcome'],
-    ['stands in for what the app must not have', '/account', '//evil.example', '/account'],
-    ['is dropped where it leads elsewhere', '//evil.example', undefined, undefined],
-    ['is dropped where it is a number', 7, undefined, undefined],
-    ['is dropped where a cookie cannot have it', '%E0%A4%A', undefined, undefined],
-  ])('%s, and is not kept after that', async (_what, page, returnTo, to) => {
-    const { start, comeBack, isKept } = stoppedOn(page);
-    await start({ returnTo });
-    expect((await comeBack()).to).toBe(to);
-    expect(isKept()).toBe(false);
-  });
-
-  it('is where a login leads that is tried again', async () => {
+it.each<['session' | 'cookie', page: unknown, wanted: string | undefined, to: string | undefined]>([
+  ['session', '/account?tab=2', undefined, '/account?tab=2'],
+  ['cookie', '/account?tab=2', undefined, '/account?tab=2'],
+  ['session', '/account', '/welcome', '/welcome'],
+  ['session', '/account', '//evil.example', '/account'],
+  ['session', 7, undefined, undefined],
+  ['session', '//evil.example', undefined, undefined],
+  ['cookie', '//evil.example', undefined, undefined],
+  ['cookie', '%E0%A4%A', undefined, undefined],
+])(
+  'the page that the %s keeps, %j, where the app wants %j: the login leads to %j, once',
+  async (...row) => {
+    const [where, page, wanted, to] = row;
     const exchange = vi.fn(async () => ({ value: 'token', issuedAt: 0, expiresAt: 3_600_000 }));
-    const { start, comeBack } = stoppedOn('/account', { api: { exchange } });
+    const { browser, session, start, comeBack } = openLogin({ where, api: { exchange } });
+    if (where === 'session') session[KEY] = page;
+    else browser.cookies[COOKIE] = encodeURIComponent(String(page));
+    // Also by a login that is tried again.
     exchange.mockRejectedValueOnce(new Error('no answer'));
-    await start();
+    await start({ returnTo: wanted });
     await comeBack('k0');
-    await start();
-    expect((await comeBack('k1')).to).toBe('/account');
-  });
-});
-
-it.each(['session', 'cookie'])(
-  'a page of 200 letters of any script is kept in a %s, and one of 201 is not',
-  async (where) => {
-    for (const letter of ['a', '\u0436', '\u4e2d', '\u{1f980}']) {
-      for (const [count, isKept] of [
-        [199, true],
-        [200, false],
-      ] as const) {
-        const path = `/${encodeURIComponent(letter).repeat(count)}`;
-        const session = {};
-        const line = await stop({
-          originalUrl: path,
-          headers: {},
-          ...(where === 'session' && { session }),
-        });
-        const cookie = `${COOKIE}=${encodeURIComponent(parseSetCookie(line ?? '=').value)}`;
-        const req = where === 'session' ? { session } : { headers: { cookie } };
-        expect(readReturnTo(req as never)).toBe(isKept ? path : undefined);
-      }
-    }
+    await start({ returnTo: wanted });
+    expect((await comeBack('k1')).to).toBe(to);
+    expect([session[KEY], browser.cookies[COOKIE]]).toEqual([undefined, undefined]);
   },
 );
 
@@ -136,13 +105,12 @@ it('a page that was not saved is not deleted', () => {
 });
 
 it('the page that a visitor was stopped on is where the login of another strategy leads, once', () => {
-  const session: object = { 'marketgate:returnTo': '/account', other: 1 };
+  const session: object = { [KEY]: '/account', other: 1 };
   expect(returnTo({ session })).toBeUndefined();
   const req = { user: { id: '7' }, session };
   expect([returnTo(req), returnTo(req)]).toEqual(['/account', '/account']);
   expect(session).toEqual({ other: 1 });
-  const evil = { 'marketgate:returnTo': '//evil.example' };
-  expect(returnTo({ user: req.user, session: evil })).toBeUndefined();
+  expect(returnTo({ user: req.user, session: { [KEY]: '//evil.example' } })).toBeUndefined();
 });
 
 it.each(['/', '/a?b=c#top', '/a?to=//b', `/${'x'.repeat(2399)}`])(
