@@ -5,7 +5,6 @@ import {
   type Decision,
   type HolderOptions,
   type HolderStore,
-  loadPurchase,
   MarketgateError,
   MemoryHolderStore,
   type Purchase,
@@ -63,16 +62,8 @@ describe('one code, one customer', () => {
     const store = new MemoryHolderStore();
     expect(await visit(store, 'anna')).toEqual({ verdict: 'valid', purchase });
     for (const _twice of [1, 2]) {
-      const second = await visit(store, 'bert');
-      expect(second).toMatchObject({
-        verdict: 'invalid',
-        denial: {
-          code: 'purchase_held',
-          purchase: { purchase_code: CODE },
-          holders: { count: 1, max: 1 },
-        },
-      });
-      expect(everythingOf((second as { denial: unknown }).denial)).not.toContain(CODE);
+      const denial = { code: 'purchase_held', purchase, holders: { count: 1, max: 1 } };
+      expect(await visit(store, 'bert')).toMatchObject({ verdict: 'invalid', denial });
       vi.spyOn(store, 'holders').mockRejectedValue(new Error('down'));
     }
     await expectCodes([visit(store, 'anna')], 'valid');
@@ -130,7 +121,6 @@ it.each<[id: unknown, holder: string | undefined]>([
 });
 
 it.each<[string, unknown, Visit?]>([
-  ['"holder.id" must give text', { id: 7 }],
   ['"holder.id" must give text, or a whole number up to 2^53 - 1', 2 ** 53],
   ['"holder.max" must be a whole number, 1 or more', 'anna', { max: () => 0 }],
   ['"holder.max" must be a whole number, 1 or more', 'anna', { max: (async () => 1) as never }],
@@ -161,17 +151,16 @@ describe('the option holder of a guard', () => {
   async function guarded(
     options: Partial<RequirePurchaseOptions>,
     account: string | undefined,
-    { make = requirePurchase, keyApi = anyCode as PurchaseValidator } = {},
+    keyApi: PurchaseValidator = anyCode,
   ) {
     const user = account && { id: account };
     const req = { headers: { 'x-purchase-code': CODE }, ...(user && { user }) };
-    const { error, found } = await runMiddleware(make(keyApi, options), req);
+    const { error, found } = await runMiddleware(requirePurchase(keyApi, options), req);
     return error ?? found;
   }
 
   it.each<[string, (req: Request) => unknown, string | undefined, object]>([
-    ['is that of a user', (req) => (req.user as { id: string }).id, 'anna', { verdict: 'valid' }],
-    ['gives the account later', async () => 'anna', undefined, { verdict: 'valid' }],
+    ['is that of a user', async ({ user }) => user?.id, 'anna', { verdict: 'valid' }],
     ['throws where nobody is logged in', noUser, undefined, { code: 'login_required' }],
     ['rejects for a user who is logged in', noUser, 'anna', { message: 'no user' }],
     ['fails otherwise', throwing(new Error('down')), undefined, { message: 'down' }],
@@ -180,15 +169,11 @@ describe('the option holder of a guard', () => {
     expect(await guarded({ holder }, account)).toMatchObject(expected);
   });
 
-  it.each([
-    ['requirePurchase', requirePurchase, { code: 'store_unavailable' }],
-    ['loadPurchase', loadPurchase, { verdict: 'unknown' }],
-  ] as const)('lets nobody in by a store in trouble: %s', async (name, make, expected) => {
+  it('lets nobody in by a store in trouble', async () => {
     const { store, take } = spiedStore();
     take.mockRejectedValue(new Error('down'));
-    const holder = { store, id: () => 'anna' };
-    const options = { holder, ...(name === 'requirePurchase' && { onUnknown: 'allow' as const }) };
-    expect(await guarded(options, 'anna', { make })).toMatchObject(expected);
+    const options = { holder: { store, id: () => 'anna' }, onUnknown: 'allow' } as const;
+    expect(await guarded(options, 'anna')).toMatchObject({ code: 'store_unavailable' });
   });
 
   it.each<[what: string, id: () => unknown, 'allow' | 'deny', expected: object]>([
@@ -199,7 +184,7 @@ describe('the option holder of a guard', () => {
     const { store, take } = spiedStore();
     const { keyApi } = keyApiOn({ says: 'outage' });
     const options = { client: false, holder: { store, id: id as never }, onUnknown } as const;
-    expect(await guarded(options, 'anna', { keyApi })).toMatchObject(expected);
+    expect(await guarded(options, 'anna', keyApi)).toMatchObject(expected);
     expect(take).not.toHaveBeenCalled();
   });
 });

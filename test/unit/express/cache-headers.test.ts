@@ -92,15 +92,3 @@ it.each<[string, Middleware, string, number | undefined]>([
   const [, guard, code, retryAfter] = row;
   expect(await visit(guard, code)).toMatchObject({ told: ['no-store', undefined], retryAfter });
 });
-
-it('what the app has begun to send meanwhile is left alone', async () => {
-  for (const code of [CODE, WRONG]) {
-    const res = fakeResponse();
-    const req = { headers: { 'x-purchase-code': code } };
-    const ended = new Promise((next) => requirePurchase(keyApi)(req as never, res, next));
-    res.writeHead(503);
-    expect(await ended).toEqual(
-      code === CODE ? undefined : expect.objectContaining({ code: 'purchase_code_invalid' }),
-    );
-  }
-});

@@ -11,6 +11,12 @@ it('a response that the app has sent meanwhile is neither redirected nor refused
   refuseWith(res, new MarketgateError('too_many_attempts', 'x', { retryAfter: 7 }));
 });
 
+it('a redirect leads to a path in ASCII, which a header can hold', () => {
+  const res = fakeResponse();
+  redirect(res, '/für%20alle');
+  expect([res.statusCode, res.getHeader('Location')]).toEqual([302, '/f%C3%BCr%20alle']);
+});
+
 it('a cookie replaces one of its name, and no other', () => {
   const [req, res] = [{ headers: {}, secure: false } as never, fakeResponse()];
   for (const [name, value] of [
