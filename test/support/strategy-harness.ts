@@ -9,25 +9,45 @@ import {
   MarketplaceStrategy,
   type MarketplaceStrategyOptions,
   returnTo,
-  type UserInfo,
 } from 'marketgate';
 import type { AuthenticateOptions } from 'passport';
-import { scopeFor } from '../../src/passport/strategy-options.js';
-import { parseSetCookie } from './set-cookie.js';
 import { userInfo } from './wire.js';
-
-const LOGIN_URL = 'https://market.example/api/oauth?app_id=app-7';
-
-/** What a strategy with {@link fakeLoginApi} and the default name keeps its attempts under. */
-export const SCOPE: string = scopeFor('marketplace', LOGIN_URL);
-export const STATE_KEY = `marketgate:login:${SCOPE}`;
-export const STATE_COOKIE = `marketgate.login.${SCOPE}`;
 
 export const longSecret = (name = 'only'): string => `${name}-`.padEnd(40, '0123456789abcdef');
 
-export type Recorded = [outcome: string, ...args: unknown[]];
+type Recorded = [outcome: string, ...args: unknown[]];
 
-const OUTCOMES = ['success', 'fail', 'redirect', 'pass', 'error'] as const;
+/** A browser with cookies, for strategies that keep their attempts in one. */
+export function cookieBrowser(secure = false) {
+  const cookies: Record<string, string> = {};
+  /** A request, and a response that keeps what was set on it. */
+  function request(query: object = {}, more: { headers?: object; session?: object } = {}) {
+    const headers: Record<string, string> = {};
+    const setCookies: string[] = [];
+    const res = {
+      ...{ headers, setCookies, body: '', statusCode: 0 },
+      getHeader: (name: string): string | undefined => headers[name.toLowerCase()],
+      setHeader(name: string, value: string | string[]): void {
+        if (name !== 'Set-Cookie') headers[name.toLowerCase()] = String(value);
+        else for (const line of [value].flat()) keep(line);
+      },
+      end: (body: string): void => void Object.assign(res, { body }),
+    };
+    function keep(line: string): void {
+      setCookies.push(line);
+      const [, name = '', value = ''] = /^(.+?)=(.*?);/.exec(line) ?? [];
+      if (line.includes('Max-Age=0')) delete cookies[name];
+      else cookies[name] = value;
+    }
+    const pairs = Object.entries(cookies).map(([name, value]) => `${name}=${value}`);
+    const req = {
+      ...{ query, method: 'GET', secure, originalUrl: '/callback?auth_key=spent', res, ...more },
+      headers: { cookie: pairs.join('; '), ...more.headers },
+    };
+    return { req, res };
+  }
+  return { cookies, request };
+}
 
 /**
  * Runs a strategy as passport does: on an object derived from it, with the outcomes put on. Gives
@@ -35,84 +55,31 @@ const OUTCOMES = ['success', 'fail', 'redirect', 'pass', 'error'] as const;
  */
 async function drive(
   strategy: MarketplaceStrategy,
-  req: object,
+  req: { res: { end: (body: string) => void } },
   options: AuthenticateOptions,
 ): Promise<Recorded[]> {
   const recorded: Recorded[] = [];
-  const derived = Object.create(strategy) as MarketplaceStrategy;
-  const hasLogIn = 'logIn' in req;
+  const { logIn } = req as Partial<Request>;
   await new Promise<void>((resolve) => {
-    const { res } = req as { res?: { end: (body: string) => void } };
-    if (res !== undefined) {
-      // The page of `confirm` is the one step that ends in none of the outcomes.
-      const end = res.end;
-      res.end = (body) => {
-        end(body);
-        recorded.push(['page', body]);
-        setImmediate(() => setImmediate(resolve));
-      };
+    const record = (...outcome: Recorded): void => {
+      recorded.push(outcome);
+      // As the strategy has wrapped it.
+      if (logIn && outcome[0] === 'success') (req as Request).logIn(outcome[1] as object, () => {});
+      setImmediate(() => setImmediate(resolve));
+    };
+    const derived = Object.create(strategy);
+    for (const name of ['success', 'fail', 'redirect', 'pass', 'error']) {
+      derived[name] = (...args: unknown[]) => record(name, ...args);
     }
-    for (const outcome of OUTCOMES) {
-      derived[outcome] = (...args: unknown[]): void => {
-        const isRedirect = outcome !== 'fail' || options.failureRedirect;
-        // Passport reads it when all strategies have failed, and makes an error of its own.
-        if (!isRedirect && options.failWithError) throw new Error('Unauthorized');
-        recorded.push([outcome, ...args]);
-        if (outcome === 'success' && hasLogIn) (req as Request).logIn(args[0] as object, () => {});
-        setImmediate(() => setImmediate(resolve));
-      };
-    }
-    derived.authenticate(req as Request, options);
+    // The page that asks is the one step that ends in none of these.
+    const { end } = req.res;
+    req.res.end = (body) => {
+      end(body);
+      record('page', body);
+    };
+    derived.authenticate(req, options);
   });
   return recorded;
-}
-
-/** A browser with cookies, for strategies that keep their attempts in one. */
-export function cookieBrowser(secure = false) {
-  /** By name; `undefined` where one was cleared. */
-  const cookies: Record<string, string | undefined> = {};
-  return {
-    cookies,
-    /** A request, and a response that keeps what was set on it. */
-    request(query: object = {}, more: object = {}) {
-      const res = {
-        cookies,
-        attributes: {} as Record<string, object>,
-        /** Of Set-Cookie. */
-        lines: [] as string[],
-        headers: {} as Record<string, string>,
-        body: undefined as string | undefined,
-        statusCode: 0,
-        getHeader: (name: string): string | undefined => res.headers[name.toLowerCase()],
-        setHeader(name: string, value: string | string[]): void {
-          if (name !== 'Set-Cookie') res.headers[name.toLowerCase()] = String(value);
-          for (const line of name === 'Set-Cookie' ? [value].flat() : []) {
-            const cookie = parseSetCookie(line);
-            res.lines.push(line);
-            cookies[cookie.name] = cookie.maxAge === 0 ? undefined : cookie.value;
-            res.attributes[cookie.name] = cookie;
-          }
-        },
-        end(body: string): void {
-          res.body = body;
-        },
-      };
-      const header = Object.entries(cookies)
-        .filter(([, value]) => value !== undefined)
-        .map(([name, value]) => `${name}=${value}`)
-        .join('; ');
-      const req = {
-        query,
-        method: 'GET',
-        secure,
-        originalUrl: '/callback?auth_key=spent',
-        res,
-        ...more,
-        headers: { cookie: header, ...(more as { headers?: object }).headers },
-      };
-      return { req, res };
-    },
-  };
 }
 
 /** A LoginApi that answers without a service. */
@@ -121,14 +88,13 @@ export function fakeLoginApi(overrides: Partial<Record<keyof LoginApi, unknown>>
   const token: AccessToken = { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
   const loginApi = {
     clock: () => 0,
-    loginUrl: () => LOGIN_URL,
-    getUser: async (): Promise<UserInfo> => userInfo,
-    ...overrides,
-    exchange: async (authKey: string): Promise<AccessToken> => {
-      if (typeof overrides.exchange === 'function') return overrides.exchange(authKey);
+    loginUrl: () => 'https://market.example/api/oauth?app_id=app-7',
+    getUser: async () => userInfo,
+    exchange: async (authKey: string) => {
       exchanged.push(authKey);
       return token;
     },
+    ...overrides,
   };
   return { loginApi: loginApi as unknown as LoginApi, exchanged };
 }
@@ -159,22 +125,13 @@ export function openLogin(given: OpenLogin = {}) {
     own ?? new MarketplaceStrategy({ loginApi, ...inCookie, ...options }, verify as AsyncVerify);
   /** What came of one request, and what `returnTo` and `isFreshLogin` say of it. */
   async function visit(query = {}, more: object = {}, authOptions = {}) {
-    const { req, res } = browser.request(query, {
-      ...(where === 'session' && { session }),
-      ...more,
-    });
-    const recorded = await drive(strategy, req, authOptions);
-    const [outcome] = recorded;
-    const said = { to: returnTo(req), isFresh: isFreshLogin(req) };
-    return { recorded, outcome, req, res, ...said };
+    const made = browser.request(query, { ...(where === 'session' && { session }), ...more });
+    const recorded = await drive(strategy, made.req, authOptions);
+    const said = { to: returnTo(made.req), isFresh: isFreshLogin(made.req) };
+    return { ...made, ...said, recorded, outcome: recorded[0] };
   }
   return {
-    strategy,
-    loginApi,
-    exchanged,
-    browser,
-    session,
-    visit,
+    ...{ strategy, loginApi, exchanged, browser, session, visit },
     start: (authOptions?: object, more?: object) => visit({}, more, authOptions),
     comeBack: (auth_key: unknown = 'k1', more?: object, authOptions?: object) =>
       visit({ auth_key }, more, authOptions),

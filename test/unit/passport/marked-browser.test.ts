@@ -1,9 +1,8 @@
 import { MarketgateError } from 'marketgate';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
   confirmationOf,
   isAsked,
-  type OpenLogin,
   openLogin,
   success,
   user,
@@ -12,11 +11,10 @@ import {
 // A window in the background loads callbacks of a stranger's logins, over and over, and waits for the visitor to begin a
 // login.
 
-describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) => {
-  const open = (options: OpenLogin = {}) => openLogin({ where, ...options });
-
-  it('a stranger’s callback in a loop takes over no login of the visitor', async () => {
-    const { start, comeBack, visit, exchanged } = open();
+it.each(['session', 'cookie'] as const)(
+  'a stranger’s callback in a loop takes over no login of the visitor, with attempts in a %s',
+  async (where) => {
+    const { start, comeBack, visit, exchanged } = openLogin({ where });
     for (const i of [0, 1]) {
       const loop = async () => {
         for (const _ of [1, 2, 3]) expect((await comeBack(`strangers${i}`)).outcome?.[2]).toBe(403);
@@ -29,51 +27,50 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       expect((await visit({ marketgate: id, answer: 'continue' })).outcome).toEqual(success);
     }
     expect(exchanged).toEqual(['own0', 'own1']);
-  });
+  },
+);
 
-  it.each([
-    ['auto', [0], 599_999, true],
-    ['auto', [0], 600_000, false],
-    ['auto', [0, 30_000], 629_999, true],
-    ['auto', [0, 30_000], 630_000, false],
-    [false, [0], 599_999, true],
-  ] as const)(
-    'with confirm %j, after callbacks without an attempt at %j ms, a login at %d ms asks: %s',
-    async (confirm, callbacks, at, asks) => {
-      let now = 0;
-      const { start, comeBack } = open({ confirm, clock: () => now });
-      for (now of callbacks) await comeBack('strangers');
-      now = at;
-      await start();
-      expect(isAsked((await comeBack('own')).outcome)).toBe(asks);
-    },
-  );
-
-  it('a renewal is not asked about in a marked browser, because it changes nothing', async () => {
-    const { start, comeBack } = open();
+it.each([
+  ['auto', [0], 599_999, true],
+  ['auto', [0], 600_000, false],
+  ['auto', [0, 30_000], 629_999, true],
+  [false, [0], 599_999, true],
+] as const)(
+  'with confirm %j, after callbacks without an attempt at %j ms, a login at %d ms asks: %s',
+  async (confirm, callbacks, at, asks) => {
+    let now = 0;
+    const { start, comeBack } = openLogin({ confirm, clock: () => now });
+    for (now of callbacks) await comeBack('strangers');
+    now = at;
     await start();
-    await comeBack('own');
-    expect((await comeBack('strangers', { user })).outcome).toEqual(['pass']);
-    await start({}, { user });
-    expect((await comeBack('next', { user })).outcome).toEqual(success);
-  });
+    expect(isAsked((await comeBack('own')).outcome)).toBe(asks);
+  },
+);
 
-  it('another site’s login that has failed asks about no later one', async () => {
-    const exchange = vi.fn(async () => ({ value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 }));
-    exchange.mockRejectedValueOnce(new MarketgateError('auth_key_rejected', 'no'));
-    const { start, comeBack } = open({ api: { exchange } });
-    await start({}, { headers: { 'sec-fetch-site': 'cross-site' } });
-    expect((await comeBack('k1')).outcome?.[2]).toBe(401);
-    await start();
-    expect((await comeBack('k2')).outcome).toEqual(success);
-  });
+it('a renewal is not asked about in a marked browser, because it changes nothing', async () => {
+  const { start, comeBack } = openLogin();
+  await start();
+  await comeBack('own');
+  expect((await comeBack('strangers', { user })).outcome).toEqual(['pass']);
+  await start({}, { user });
+  expect((await comeBack('next', { user })).outcome).toEqual(success);
+});
 
-  it('a callback that another browser has opened first still completes its own login', async () => {
-    const { start, comeBack } = open();
-    await start();
-    expect((await open().comeBack('own')).outcome?.[2]).toBe(403);
-    expect((await comeBack('own')).outcome).toEqual(success);
-  });
+it('another site’s login that has failed asks about no later one', async () => {
+  const exchange = vi.fn(async () => ({ value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 }));
+  exchange.mockRejectedValueOnce(new MarketgateError('auth_key_rejected', 'no'));
+  const { start, comeBack } = openLogin({ api: { exchange } });
+  await start({}, { headers: { 'sec-fetch-site': 'cross-site' } });
+  expect((await comeBack('k1')).outcome?.[2]).toBe(401);
+  await start();
+  expect((await comeBack('k2')).outcome).toEqual(success);
+});
+
+it('a callback that another browser has opened first still completes its own login', async () => {
+  const { start, comeBack, loginApi } = openLogin();
+  await start();
+  expect((await openLogin({ loginApi }).comeBack('own')).outcome?.[2]).toBe(403);
+  expect((await comeBack('own')).outcome).toEqual(success);
 });
 
 it('a browser is marked that looks again for its session in vain', async () => {

@@ -4,32 +4,30 @@ import {
   MarketgateError,
   type MarketplaceProfile,
   MarketplaceStrategy,
-  type VerifyDone,
   type VerifyInput,
 } from 'marketgate';
 import type { VerifyCallback, VerifyFunction } from 'passport-oauth2';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { fakeTimers, later } from '../../support/later.js';
 import { fakeLoginApi, logIn, success, user } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
 type Done = (error: unknown, user?: unknown, info?: object) => void;
 
 const boom = new Error('boom');
+const throws = (thrown: unknown): never => {
+  throw thrown;
+};
+const error = (of: unknown) => ['error', of];
+const gave = (what: string) =>
+  error(expect.objectContaining({ message: expect.stringContaining(`gave ${what};`) }));
 const refused = ['fail', expect.objectContaining({ code: 'login_failed' }), 401];
-const gaveUndefined = [
-  'error',
-  expect.objectContaining({ message: expect.stringContaining('gave undefined') }),
-];
-
-let count = 0;
-const logInWith = async (strategy: MarketplaceStrategy) =>
-  (await logIn({ strategy }, `k${count++}`, { path: '/callback' })).recorded;
 
 describe('verify is given', () => {
   // Typed as an app writes it: inline, without types of its own.
-  const { loginApi } = fakeLoginApi();
   const userOf = (given: object): Express.User => given;
-  const withRequest = { loginApi, passReqToCallback: true } as const;
+  const options = () => ({ loginApi: fakeLoginApi().loginApi });
+  const withRequest = () => ({ ...options(), passReqToCallback: true }) as const;
   const token = 'token-1';
   const id = '77';
   const path = '/callback';
@@ -41,50 +39,29 @@ describe('verify is given', () => {
   it.each<[string, MarketplaceStrategy, object]>([
     [
       'what a function of passport-oauth2 takes',
-      new MarketplaceStrategy({ loginApi }, named as VerifyFunction),
+      new MarketplaceStrategy(options(), named as VerifyFunction),
       { id },
     ],
     [
       'accessToken, refreshToken, profile, done',
-      new MarketplaceStrategy({ loginApi }, (token, refresh, profile, done) =>
+      new MarketplaceStrategy(options(), (token, refresh, profile, done) =>
         done(null, userOf({ token, refresh, id: profile.id })),
       ),
       { token, refresh: undefined, id },
     ],
     [
-      'params before the profile',
-      new MarketplaceStrategy({ loginApi }, (_token, refresh: string, params, profile, done) =>
-        done(null, userOf({ refresh, ...params, id: profile.id })),
-      ),
-      { access_token: token, expires_in: 3600, id },
-    ],
-    [
-      'the request first',
-      new MarketplaceStrategy(withRequest, (req, token, _refresh, profile, done) =>
-        done(null, userOf({ path: req.path, token, id: profile.id })),
-      ),
-      { path, token, id },
-    ],
-    [
       'the request first, and params',
-      new MarketplaceStrategy(withRequest, (req, _token, _refresh, params, profile, done) =>
+      new MarketplaceStrategy(withRequest(), (req, _token, _refresh, params, profile, done) =>
         done(null, userOf({ path: req.path, ...params, id: profile.id })),
       ),
       { path, access_token: token, expires_in: 3600, id },
     ],
     [
       'one argument with profile, token and req',
-      new MarketplaceStrategy({ loginApi }, async ({ profile, token, req }) =>
+      new MarketplaceStrategy(options(), async ({ profile, token, req }) =>
         userOf({ path: req.path, token: token.value, id: profile.id }),
       ),
       { path, token, id },
-    ],
-    [
-      'one argument and done, with passReqToCallback',
-      new MarketplaceStrategy(withRequest, ({ profile, req }: VerifyInput, done: VerifyDone) =>
-        done(null, userOf({ path: req.path, id: profile.id })),
-      ),
-      { path, id },
     ],
     [
       'one argument, as validate of NestJS takes it',
@@ -92,7 +69,7 @@ describe('verify is given', () => {
         validate({ profile, token, req }: VerifyInput) {
           return userOf({ path: req.path, token: token.value, id: profile.id });
         }
-      })({ loginApi }),
+      })(options()),
       { path, token, id },
     ],
     [
@@ -101,72 +78,56 @@ describe('verify is given', () => {
         validate(token: string, refresh: undefined, profile: MarketplaceProfile) {
           return userOf({ token, refresh, id: profile.id });
         }
-      })({ loginApi }),
+      })(options()),
       { token, refresh: undefined, id },
     ],
-    [
-      'those of the classic form and the request, where it declares none',
-      new MarketplaceStrategy(withRequest, ((...args: unknown[]) => ({ n: args.length })) as never),
-      { n: 5 },
-    ],
   ])('%s', async (_name, strategy, expected) => {
-    expect(await logInWith(strategy)).toEqual([['success', expected, {}]]);
+    const { recorded } = await logIn({ strategy }, 'k1', { path });
+    expect(recorded).toEqual([['success', expected, {}]]);
   });
 });
 
-/** A verify that takes one argument, one with `done`, one in the classic form, and one that declares no arguments. */
+/** A verify that takes one argument, one in the classic form, and one that declares no arguments. */
 const one = (run: (input: VerifyInput) => unknown) => (input: VerifyInput) => run(input);
-const withDone = (run: (done: Done) => unknown) => (_input: unknown, done: Done) => run(done);
 const classic = (run: (done: Done) => unknown) => (_a: 1, _r: 1, _p: 1, done: Done) => run(done);
 const undeclared =
   (run: (done: Done) => unknown) =>
   (...args: unknown[]) =>
     run(args.at(-1) as Done);
-const throws = (thrown: unknown = boom): never => {
-  throw thrown;
-};
 const own = new MarketgateError('access_token_expired', 'of another call');
+const banned = { message: 'banned' };
 
 describe('verify ends in exactly one outcome where it', () => {
   it.each<[string, (...args: never[]) => unknown, unknown]>([
-    ['takes one argument and gives a user', one(() => user), success],
-    ['takes one and rejects', one(async () => throws()), ['error', boom]],
-    ['rejects with an error of this package', one(async () => throws(own)), ['error', own]],
-    ['rejects with nothing', one(async () => throws(null)), ['error', expect.any(Error)]],
-    ['takes one and gives false', one(async () => false), refused],
-    ['takes one and gives undefined', one(async () => undefined), gaveUndefined],
     [
-      'takes one and gives true',
-      one(async () => true),
-      ['error', expect.objectContaining({ message: expect.stringContaining('gave true') })],
+      'takes one and rejects with an error of this package',
+      one(async () => throws(own)),
+      error(own),
     ],
-    ['takes one and done, and calls it', withDone((done) => done(null, user)), success],
-    ['throws', classic(() => throws()), ['error', boom]],
-    ['rejects', classic(async () => throws()), ['error', boom]],
-    ['calls done with an error', classic((done) => done(boom)), ['error', boom]],
+    ['takes one and rejects with nothing', one(async () => throws(null)), error(expect.any(Error))],
+    ['takes one and gives false', one(async () => false), refused],
+    ['takes one and gives undefined', one(async () => undefined), gave('undefined')],
+    ['takes one and gives true', one(async () => true), gave('true')],
+    ['throws', classic(() => throws(boom)), error(boom)],
+    ['rejects', classic(async () => throws(boom)), error(boom)],
+    ['calls done with an error', classic((done) => done(boom)), error(boom)],
     [
       'calls done with undefined and a message',
-      classic((done) => done(null, undefined, { message: 'banned' })),
-      ['fail', { message: 'banned' }, 401],
+      classic((done) => done(null, undefined, banned)),
+      ['fail', banned, 401],
     ],
     [
       'calls done with a user and a message',
       classic((done) => done(null, user, { message: 'welcome' })),
       ['success', user, { message: 'welcome' }],
     ],
-    ['calls done twice', classic((done) => [done(null, user), done(boom)]), success],
-    ['throws after done', classic((done) => [done(null, user), throws()]), success],
+    ['throws after done', classic((done) => [done(null, user), throws(boom)]), success],
     ['calls done later', classic((done) => void setImmediate(done, null, user)), success],
     ['declares no arguments and gives a user', undeclared(async () => user), success],
     [
       'declares none and calls done later',
       undeclared((done) => void setImmediate(done, null, user)),
       success,
-    ],
-    [
-      'declares none, and has ended without a user when it calls done',
-      undeclared(async (done) => void setImmediate(done, null, user)),
-      gaveUndefined,
     ],
     [
       'declares none, calls done and gives another user',
@@ -177,12 +138,10 @@ describe('verify ends in exactly one outcome where it', () => {
     expect((await logIn({ verify })).recorded).toEqual([expected]);
   });
 
-  it('declares none, gives undefined at once and does not call done', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const login = logIn({ verify: undeclared(() => undefined) });
-    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
-    await vi.advanceTimersByTimeAsync(3000);
-    expect((await login).recorded).toEqual([gaveUndefined]);
+  it('declares none, gives undefined and does not call done', async () => {
+    fakeTimers();
+    const { recorded } = await later(logIn({ verify: undeclared(() => undefined) }));
+    expect(recorded).toEqual([gave('undefined')]);
   });
 });
 
@@ -222,16 +181,9 @@ describe('a profile', () => {
   it.each([
     ['photos/1.png', 'https://market.example/x/photos/1.png'],
     ['/1.png', 'https://market.example/1.png'],
-    ['http://cdn.example/1.png', 'http://cdn.example/1.png'],
     ['javascript:alert(1)', undefined],
     ['', undefined],
   ])('has for the picture %j %j', async (user_picture, value) => {
     expect((await of({ ...userInfo, user_picture })).photos).toEqual(value && [{ value }]);
-  });
-
-  it('leaves out of its text what is nested deeper than the stack', async () => {
-    let deep: unknown = [];
-    for (let i = 0; i < 20_000; i++) deep = [deep];
-    expect(JSON.parse((await of({ ...userInfo, trace: deep }))._raw)).toEqual(userInfo);
   });
 });
