@@ -1,39 +1,35 @@
-import { join } from 'node:path';
-import { createSandbox } from 'marketgate/sandbox';
-import { describe, expect, it } from 'vitest';
+import { dirname } from 'node:path';
+import { expect, it } from 'vitest';
+import { newPath } from '../../support/new-path.js';
+import { cli, service } from '../../unit/cli/support.js';
 import { blocksOf } from './support/blocks.js';
+import { commandsOf } from './support/commands.js';
 import { PAGES, readPage } from './support/pages.js';
-import { runBlock, variablesOf } from './support/run-block.js';
-import { commandsOf, runCommand } from './support/shell.js';
-import { writePrograms } from './support/workspace.js';
 
-const blocks = PAGES.flatMap((page) =>
-  blocksOf(readPage(page))
-    .filter(({ language, notRun }) => language === 'sh' && notRun === undefined)
-    .map((block) => ({ ...block, page, name: `${page}:${block.line}` })),
-);
+/** The compose file of the guide, which has a command, too; without Docker. */
+const compose = blocksOf(readPage('examples/guides/going-live.md')).find(
+  ({ language }) => language === 'yaml',
+)?.text;
+const [, started = ''] = /command: (.*)$/m.exec(compose ?? '') ?? [];
 
-describe.concurrent('the commands of', { timeout: 300_000 }, () => {
-  it.each(blocks)('$name do what is said behind them', async ({ page, text, with: file }) => {
-    const commands = commandsOf(text);
-    if (file === undefined) {
-      const sandbox = createSandbox();
-      const env = await variablesOf(sandbox);
-      try {
-        for (const { line } of commands) expect(await runCommand(line, env)).not.toBe('');
-      } finally {
-        await sandbox.close();
-      }
-      return;
-    }
-    await runBlock(join(writePrograms(page, 'commands'), file), {}, async (running) => {
-      const { host } = new URL(await running.origin());
-      for (const { line, expected } of commands) {
-        const [status, ...words] = expected.split(' ');
-        const printed = await runCommand(line.replaceAll('localhost:3000', host), {});
-        expect(printed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-        for (const word of words) expect(printed).toContain(word);
-      }
-    });
+const commands = PAGES.flatMap(commandsOf).filter(({ program }) => program === undefined);
+
+it.each([started, ...new Set(commands.map(({ command }) => command))])('%s works', async (line) => {
+  const { environment } = await service();
+  const [, stdin, args = ''] = /^(?:echo (\S+) \| )?npx marketgate (.+)$/.exec(line) ?? [];
+  // A sandbox takes any port that is free, and stops when it has started.
+  const port = args.startsWith('sandbox --') ? ['--port', '0'] : [];
+  const cwd = dirname(newPath('.env'));
+  const ran = await cli([...args.split(' '), ...port], environment, { stdin, cwd });
+  expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/./) });
+});
+
+it('the settings of the compose file are those of a sandbox', async () => {
+  const variables = compose?.matchAll(/^ {6}(MARKETPLACE_\w+): "?([^"\n]+)"?$/gm) ?? [];
+  const { environment } = await service();
+  const at = 'http://127.0.0.1:4000';
+  expect(Object.fromEntries([...variables].map(([, name, value]) => [name, value]))).toEqual({
+    ...{ ...environment, MARKETPLACE_BASE_URL: at, MARKETPLACE_AUTH_URL: at },
   });
+  expect(compose).toContain('"127.0.0.1:3000:3000", "127.0.0.1:4000:4000"');
 });

@@ -1,82 +1,79 @@
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import type { Check, Checks } from './checks/check.js';
-import { GUIDE_CHECKS, passes, prints } from './checks/guides.js';
+import { GUIDE_CHECKS } from './checks/guides.js';
 import { README_CHECKS } from './checks/readme.js';
 import { filesOf } from './support/blocks.js';
+import { expectAnswers } from './support/commands.js';
 import { PAGES, readPage } from './support/pages.js';
-import { endHost, runBlock } from './support/run-block.js';
+import { endHost, runBlock, runNodeTests } from './support/run-block.js';
 import { programOf, programsOf, writePrograms } from './support/workspace.js';
 
 const checks: Checks = { ...README_CHECKS, ...GUIDE_CHECKS };
-const all = PAGES.flatMap((page) =>
-  [...programsOf(page).keys()].map((file) => ({ page, file, name: `${page}: ${file}` })),
-);
 
-/** What others import runs with them; and a test in TypeScript is compiled (test/types). */
-const isRunElsewhere = (page: string, file: string): boolean => {
-  const text = programsOf(page).get(file) ?? '';
-  const isModule = text === filesOf(readPage(page)).get(file) && /^export /m.test(text);
-  return isModule || file === 'app.test.ts';
-};
-const programs = all.filter(
-  ({ page, file, name }) => name in checks || !isRunElsewhere(page, file),
-);
+const programs = PAGES.flatMap((page) => {
+  const folder = writePrograms(page, 'run');
+  const shown = filesOf(readPage(page));
+  return [...programsOf(page)].map(([file, text]) => ({
+    ...{ page, file, text, path: join(folder, programOf(file)) },
+    name: `${basename(page)}: ${file}`,
+    /** It is opened in a browser. */
+    isServed: /= express\(\)[\s\S]*\blisten\(3000\)/.test(shown.get(file) ?? ''),
+    /** Others import it, and it is run with them. */
+    isModule: text === shown.get(file) && /^export /m.test(text),
+    isForNodeTest: text.includes("'node:test'"),
+    isForVitest: /\.test\.\w+$/.test(file) && !text.includes("'node:test'"),
+  }));
+});
 
-it('every program that is checked exists', () => {
+it('every check has its program', () => {
   const names = new Set(programs.map(({ name }) => name));
   expect(Object.keys(checks).filter((name) => !names.has(name))).toEqual([]);
 });
 
-const folders = new Map(
-  [...new Set(programs.map(({ page }) => page))].map((page) => [page, writePrograms(page, 'run')]),
-);
-
-/** A program that readers open in a browser. */
-const isServed = (page: string, file: string): boolean =>
-  /= express\(\)[\s\S]*\blisten\(3000\)/.test(filesOf(readPage(page)).get(file) ?? '');
-
 it('every page with a program that listens names the URL to open', () => {
-  const served = programs.filter(({ page, file }) => isServed(page, file));
+  const served = programs.filter(({ isServed }) => isServed);
   expect(served.length).toBeGreaterThan(15);
   const lacking = served.filter(({ page }) => !readPage(page).includes('http://localhost:3000'));
   expect(lacking).toEqual([]);
 });
 
-/** A Redis that is not there skips, and says so. */
-const skipped = ({ needsRedis }: Check): boolean => needsRedis === true && redisIsMissing();
+/** PGlite keeps a timer of ten seconds. Optimising its WebAssembly takes longer than what these programs do with it. */
+const PGLITE = ['--test-force-exit', '--no-wasm-tier-up', '--wasm-lazy-compilation'];
 
-const isHosted = ({ page, file }: { page: string; file: string }): boolean =>
-  isServed(page, file) && /\.(mjs|js|ts)$/.test(file);
-
-/** Without a check, tests pass, and other programs end by themselves without a word. */
-const checkOf = (file: string, name: string): Check => {
-  const given = checks[name] ?? (/\.test\.\w+$/.test(file) ? passes(1) : prints(''));
-  return typeof given === 'function' ? { check: given } : given;
-};
-
-describe.each([
-  ['the program, which serves in one process with others:', true],
-  ['the program, in a process of its own:', false],
-])('%s', { timeout: 300_000 }, (_how, shared) => {
-  afterAll(endHost);
-  for (const { page, file, name } of programs.filter((each) => isHosted(each) === shared)) {
-    const check = checkOf(file, name);
-    const options = { skip: skipped(check), concurrent: !shared };
-    it(`${name} does what the page says`, options, async () => {
-      const { end, ...given } = (await check.prepare?.()) ?? { ...check.options };
-      const run = { ...given, isHosted: shared };
-      try {
-        await runBlock(join(folders.get(page) ?? '', programOf(file)), run, async (running) => {
-          // Its start page is no 404.
-          const start = isServed(page, file) && (await running.get('/', { accept: 'text/html' }));
-          if (start) expect(start.status).toBeLessThan(404);
-          await check.check(running);
-        });
-      } finally {
-        await (end as (() => Promise<void>) | undefined)?.();
-      }
+describe.concurrent('tests for node:test', { timeout: 300_000 }, () => {
+  for (const { name, text, path, isForNodeTest } of programs) {
+    if (!isForNodeTest) continue;
+    it(`${name} pass`, async () => {
+      const flags = text.includes('pglite') ? PGLITE : [];
+      expect(await runNodeTests(path, flags)).toMatch(/^# pass [1-9]\d*\n# fail 0$/m);
     });
+  }
+});
+
+// jest has its functions as globals. That it runs `import()` is a test of the packed tarball.
+Object.assign(globalThis, { afterAll, beforeAll, describe, expect, it });
+
+for (const { name, path, isForVitest } of programs) {
+  if (isForVitest) describe(`the tests ${name}`, () => import(path));
+}
+
+describe('the program', { timeout: 300_000 }, () => {
+  afterAll(endHost);
+  for (const { page, file, name, path, isServed, isModule, ...is } of programs) {
+    if (is.isForNodeTest || is.isForVitest || (isModule && !(name in checks))) continue;
+    const given = checks[name] ?? (async ({ printed }) => void (await printed()));
+    const check: Check = typeof given === 'function' ? { check: given } : given;
+    const skip = check.needsRedis === true && redisIsMissing();
+    it(`${name} does what the page says`, { skip }, () =>
+      runBlock(path, check.env ?? (() => ({})), async (running) => {
+        // Its start page is no 404.
+        if (isServed)
+          expect((await running.get('/', { accept: 'text/html' })).status).toBeLessThan(404);
+        await check.check(running);
+        await expectAnswers(running, page, file);
+      }),
+    );
   }
 });

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import type { BrowserContextOptions, Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, it } from 'vitest';
 import { faultsInBothLooks } from '../../support/axe.js';
 import { chromiumIsMissing, newContext } from '../../support/chromium.js';
 import { SUPPORTED, WRONG } from './checks/check.js';
 import { filesOf } from './support/blocks.js';
 import { readPage } from './support/pages.js';
-import { type Running, runBlock } from './support/run-block.js';
+import { endHost, type Running, runBlock } from './support/run-block.js';
 import { writePrograms } from './support/workspace.js';
 
 const TIMEOUT = { timeout: 300_000 };
@@ -18,20 +18,18 @@ it('the program of the README, with all recipes, is one file in the package', ()
 
 /** Runs it, and opens pages of it as a reader does: under localhost, with the marketplace on another site. */
 async function walk(
-  check: (
-    visit: (options?: BrowserContextOptions) => Promise<Page>,
-    running: Running,
-  ) => Promise<void>,
+  check: (visit: () => Promise<Page>, running: Running) => Promise<void>,
 ): Promise<void> {
   const file = join(writePrograms('README.md', 'walk'), 'server.mjs');
-  await runBlock(file, {}, async (running) => {
-    const origin = (await running.origin()).replace('127.0.0.1', 'localhost');
-    running.sandbox.redirectUrl = `${origin}/callback`;
-    await check(
-      async (options) => (await newContext({ baseURL: origin, ...options })).newPage(),
-      running,
-    );
-  });
+  await runBlock(
+    file,
+    () => ({}),
+    async (running) => {
+      const baseURL = (await running.origin()).replace('127.0.0.1', 'localhost');
+      running.sandbox.redirectUrl = `${baseURL}/callback`;
+      await check(async () => (await newContext({ baseURL })).newPage(), running);
+    },
+  );
 }
 
 const textOf = (page: Page): Promise<string | null> => page.locator('body').textContent();
@@ -47,6 +45,8 @@ async function logInAtTheMarketplace(page: Page, name: string): Promise<void> {
 }
 
 describe.skipIf(chromiumIsMissing())('the shop of the README in a browser', () => {
+  afterAll(endHost);
+
   it(
     'leads a customer from the first page to the last recipe, and out again',
     TIMEOUT,

@@ -1,22 +1,18 @@
 import { expect } from 'vitest';
-import { type Running, type RunOptions, runBlock } from '../support/run-block.js';
+import { type OwnVariables, type Running, runBlock } from '../support/run-block.js';
 
-/** How a documented program is tried: what it is run with, and what must be true of it then. */
+/** How a documented program is tried: what must be true while it runs. */
 export interface Check {
-  readonly options?: RunOptions;
-  /** Makes what only the test knows, as a server; its `end` is awaited afterwards. */
-  readonly prepare?: () => Promise<RunOptions & { readonly end?: () => Promise<void> }>;
+  readonly env?: OwnVariables;
   readonly check: (running: Running) => Promise<void>;
   readonly needsRedis?: boolean;
 }
 
-/** By the page's path and the file's name, as in `README.md: shop.js`. A function is a check without more. */
+/** By page and file, as in `redeem.md: shop.js`. A function is a check without more. */
 export type Checks = Readonly<Record<string, Check | Check['check']>>;
 
 /** Codes of the sandbox's default seed never change. */
 export const SUPPORTED = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';
-/** What the programs of an operator send. */
-export const STAFF_TOKEN = 'a-token-of-the-staff-with-32-characters';
 export const WRONG = '00000000-0000-4000-8000-000000000000';
 
 /** A guarded route lets a customer in, and nobody else. */
@@ -64,8 +60,8 @@ export async function expectNoFormsFromElsewhere(
 /** Ends at once, with words, where a secret is missing: with an empty one, everybody could make what it signs or opens. */
 export async function expectNoStartWithout(running: Running, secret: string): Promise<void> {
   for (const value of ['', 'too-short']) {
-    const env = { ...running.env, [secret]: value };
-    await runBlock(running.file, { env, isHosted: true }, ({ origin }) =>
+    const env = () => ({ ...running.env, [secret]: value });
+    await runBlock(running.file, env, ({ origin }) =>
       expect(origin()).rejects.toThrow(`${secret} is missing`),
     );
   }

@@ -1,99 +1,97 @@
-import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createSandbox, type Sandbox, type SandboxCode } from 'marketgate/sandbox';
+import { mustRun } from '../../../package/run-program.js';
+import { deferred } from '../../../support/deferred.js';
 import { codeOf } from '../../../support/shop.js';
 import { type RunningExample, start } from '../../examples/run-example.js';
 import { ROOT } from './pages.js';
 
-/** Puts a program on a free port. */
-export const PRELOAD = join(ROOT, 'test/system/docs/support/preload.cjs');
 const HOST = join(ROOT, 'test/system/docs/support/host.mjs');
 
-/** A running program of a page, and its sandbox; `file` is what runs. */
-export type Running = ReturnType<typeof runningOf> & { readonly file: string };
+export type Variables = Readonly<Record<string, string>>;
 
-/** How a program is run, with the variables of the sandbox. */
-export interface RunOptions {
-  readonly env?: Readonly<Record<string, string>>;
-  /** Variables with values of the sandbox's data. */
-  readonly seeded?: (data: Sandbox['data']) => Record<string, string>;
-  readonly args?: readonly string[];
-  /** In the process of the host, for programs that serve until they are stopped; not two at once. */
-  readonly isHosted?: boolean;
-}
+/** The variables of a program besides those of every program, for a sandbox with this data. */
+export type OwnVariables = (data: Sandbox['data']) => Variables | Promise<Variables>;
 
-/** Lets a sandbox listen, and gives its variables, as `--save-env` writes them. */
-export async function variablesOf(sandbox: Sandbox): Promise<Record<string, string>> {
+/** A running program of a page, and its sandbox. */
+export type Running = ReturnType<typeof runningOf>;
+
+/** A sandbox that listens, and what a program needs for it. */
+async function openSandbox() {
+  const sandbox = createSandbox();
   const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen();
-  return {
+  const env = {
     MARKETPLACE_BASE_URL: baseUrl,
     MARKETPLACE_API_KEY: apiKey,
     MARKETPLACE_AUTH_URL: authUrl,
     MARKETPLACE_APP_ID: appId,
     MARKETPLACE_APP_SECRET: appSecret,
-  };
-}
-
-/** Runs a file against a new sandbox during `check`. */
-export async function runBlock(
-  file: string,
-  { env: given = {}, seeded, args = [], isHosted = false }: RunOptions,
-  check: (running: Running) => Promise<void>,
-): Promise<void> {
-  const sandbox = createSandbox();
-  const env = { ...given, ...seeded?.(sandbox.data) };
-  const variables = {
-    ...(await variablesOf(sandbox)),
-    SESSION_SECRET: 'not-so-secret',
+    SESSION_SECRET: 'not-so-secret-but-of-32-characters',
     COOKIE_SECRET: 'not-so-secret-either-but-long-enough',
     TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
-    ...env,
   };
-  const program = isHosted
-    ? startHosted(file, variables)
-    : startAlone(['--require', PRELOAD, ...args, file], dirname(file), variables);
+  return { sandbox, env };
+}
+
+/** Runs a program against a new sandbox during `check`, in the process of the host. */
+export async function runBlock(
+  file: string,
+  own: OwnVariables,
+  check: (running: Running) => Promise<void>,
+): Promise<void> {
+  const { sandbox, env } = await openSandbox();
+  const all = { ...env, ...(await own(sandbox.data)) };
+  const program = startHosted(file, all);
   try {
-    await check({ ...runningOf(program, sandbox, env), file });
+    await check(runningOf(program, sandbox, all, file));
   } finally {
-    await program.stop();
+    program.stop();
     await sandbox.close();
   }
 }
 
-interface Program {
-  /** The port that it listens on first; rejects when it fails or ends before. */
-  readonly started: Promise<number>;
-  readonly ended: Promise<unknown>;
-  readonly all: () => string;
-  readonly stop: () => unknown;
-}
-
-const failure = (how: unknown, printed: string) => new Error(`it ended with ${how}:\n${printed}`);
-
-function startAlone(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Program {
-  const { child, ended, all } = start(args, cwd, env);
-  const started = Promise.race([
-    once(child, 'message').then(([{ port }]) => port as number),
-    ended.then((code) => Promise.reject(failure(code, all()))),
-  ]);
-  return { started, ended, all, stop: () => child.kill('SIGKILL') && ended };
+/** Runs tests for node:test against a new sandbox, in a process of their own. Returns their report. */
+export async function runNodeTests(file: string, flags: readonly string[]): Promise<string> {
+  const { sandbox, env } = await openSandbox();
+  const args = [...flags, '--test-reporter', 'tap', file];
+  try {
+    return await mustRun(process.execPath, args, { cwd: dirname(file), env, timeout: 290_000 });
+  } finally {
+    await sandbox.close();
+  }
 }
 
 let host: RunningExample | undefined;
 
-function startHosted(file: string, env: NodeJS.ProcessEnv): Program {
-  host ??= start(['--require', PRELOAD, HOST], dirname(HOST), {});
-  const { child, ended, all: allOfHost } = host;
-  const before = allOfHost().length;
-  const all = () => allOfHost().slice(before);
+function startHosted(file: string, env: Variables) {
+  host ??= start([HOST], dirname(HOST), {});
+  const { child, ended, all } = host;
+  const before = all().length;
+  const output = () => all().slice(before);
+  const port = deferred<number>();
+  const printed = deferred<string>();
+  const hear = (message: { port?: number; printed?: string; failed?: unknown }): void => {
+    if (message.port !== undefined) port.resolve(message.port);
+    if (message.printed !== undefined) printed.resolve(message.printed);
+    if (!('failed' in message)) return;
+    const error = new Error(`it failed: ${message.failed}\n${output()}`);
+    for (const { promise, reject } of [port, printed]) {
+      // Not every check waits for both.
+      promise.catch(() => {});
+      reject(error);
+    }
+  };
+  child.on('message', hear);
+  ended.then((code) => hear({ failed: `the host ended with ${code}` }));
   const { PATH, HOME } = process.env;
   child.send({ file: pathToFileURL(file).href, env: { PATH, HOME, ...env } });
-  const started = once(child, 'message').then(([{ port, failed }]) => {
-    if (failed !== undefined) throw failure(failed, all());
-    return port as number;
-  });
-  return { started, ended, all, stop: () => child.send({}) };
+  return {
+    port: port.promise,
+    printed: printed.promise,
+    output,
+    stop: () => child.off('message', hear).send({}),
+  };
 }
 
 /** Ends the process of the host. */
@@ -104,31 +102,25 @@ export async function endHost(): Promise<void> {
 }
 
 function runningOf(
-  { started, ended, all }: Program,
+  { port, printed, output }: ReturnType<typeof startHosted>,
   sandbox: Sandbox,
-  env: Readonly<Record<string, string>>,
+  env: Variables,
+  file: string,
 ) {
-  const listening = started.then((port) => {
-    const url = `http://127.0.0.1:${port}`;
+  /** Where the program listens; rejects when it fails before. */
+  const origin = async (): Promise<string> => {
+    const url = `http://127.0.0.1:${await port}`;
     sandbox.redirectUrl = `${url}/callback`;
     return url;
-  });
-  // Not every check waits for it.
-  listening.catch(() => {});
-  const origin = () => listening;
+  };
   return {
     sandbox,
-    /** Its variables, without those of the sandbox. */
     env,
-    /** Where the program listens; rejects when it ends before. */
+    file,
     origin,
-    output: all,
-    /** All that it has printed, once it has ended by itself with exit code 0. */
-    async printed(): Promise<string> {
-      const code = await ended;
-      if (code !== 0) throw failure(code, all());
-      return all();
-    },
+    output,
+    /** All that a program has printed that runs to its end. */
+    printed: () => printed,
     async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
       return fetch(`${await origin()}${path}`, { headers, redirect: 'manual' });
     },
