@@ -40,7 +40,7 @@ it('every page with a program that listens names the URL to open', () => {
 });
 
 /** PGlite keeps a timer of ten seconds. Optimising its WebAssembly takes longer than what these programs do with it. */
-const PGLITE = ['--test-force-exit', '--no-wasm-tier-up', '--wasm-lazy-compilation'];
+const PGLITE = ['--test-force-exit', '--liftoff-only'];
 
 describe.concurrent('tests for node:test', { timeout: 300_000 }, () => {
   for (const { name, text, path, isForNodeTest } of programs) {
