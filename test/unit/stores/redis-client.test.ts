@@ -1,4 +1,3 @@
-import { Cluster, Redis } from 'ioredis';
 import {
   RedisCache,
   type RedisClient,
@@ -6,177 +5,139 @@ import {
   RedisHolderStore,
   RedisTokenStore,
 } from 'marketgate/redis';
-import { createClient, createCluster, createSentinel } from 'redis';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { FakeNodeRedis } from './redis-fakes.js';
-import { NOW, tokenOf } from './support.js';
 
-const clock = () => NOW;
-const secret = 'x'.repeat(32);
+// What real clients do: test/system/redis.
+
+const client = new FakeNodeRedis().asClient;
 const subscriber = new FakeNodeRedis().asClient;
+const URL_WITH_SECRET = 'redis://user:SENTINEL-password@127.0.0.1:1';
 
-const MAKERS = {
-  RedisTokenStore: (client: RedisClient) => new RedisTokenStore({ client }),
-  RedisCache: (client: RedisClient) => new RedisCache({ client, subscriber }),
-  RedisGuessLimit: (client: RedisClient) => new RedisGuessLimit({ client }),
-  RedisHolderStore: (client: RedisClient) => new RedisHolderStore({ client, secret }),
+const MAKERS: Record<string, (given: unknown) => unknown> = {
+  'RedisTokenStore: option "client"': (given) => new RedisTokenStore({ client: given as never }),
+  'RedisCache: option "client"': (given) => new RedisCache({ client: given as never, subscriber }),
+  'RedisCache: option "subscriber"': (given) =>
+    new RedisCache({ client, subscriber: given as never }),
+  'RedisGuessLimit: option "client"': (given) => new RedisGuessLimit({ client: given as never }),
+  'RedisHolderStore: option "client"': (given) =>
+    new RedisHolderStore({ client: given as never, secret: 'x'.repeat(32) }),
 };
 
-/** Nobody listens there, and nothing of this connects. */
-const URL_WITH_SECRET = 'redis://user:SENTINEL-password@127.0.0.1:1';
-const node = { host: '127.0.0.1', port: 1 };
-const lazyConnect = true;
+/** A client that lacks something, or has something else. */
+const but = (changes: object): unknown => Object.assign(new FakeNodeRedis(), changes);
 
-describe('a Redis client', () => {
-  it.each<[string, () => RedisClient]>([
-    ['node-redis', () => createClient()],
-    ['a cluster of node-redis', () => createCluster({ rootNodes: [{ url: URL_WITH_SECRET }] })],
-    [
-      'a sentinel of node-redis',
-      () => createSentinel({ name: 'main', sentinelRootNodes: [node] }) as RedisClient,
-    ],
-    ['ioredis', () => new Redis({ lazyConnect })],
-    ['a sentinel of ioredis', () => new Redis({ lazyConnect, name: 'main', sentinels: [node] })],
-    ['a cluster of ioredis', () => new Cluster([URL_WITH_SECRET], { lazyConnect })],
-  ])('of %s is taken before it is connected, by each store', (_kind, make) => {
-    for (const store of Object.values(MAKERS)) expect(() => store(make())).not.toThrow();
-    const client = new FakeNodeRedis().asClient;
-    expect(() => new RedisCache({ client, subscriber: make() })).not.toThrow();
-  });
-
-  const methods = Object.fromEntries(
-    'eval publish subscribe unsubscribe on off'.split(' ').map((each) => [each, vi.fn()]),
-  );
-  it.each<[string, unknown]>([
-    ['nothing', undefined],
-    ['a URL', URL_WITH_SECRET],
-    ['the options of a client', { url: URL_WITH_SECRET }],
-    ['a Promise of a client', Promise.resolve(createClient())],
-    ['a function that makes one', createClient],
-    ['one of redis 3', methods],
-    ['one in legacyMode', { ...methods, isOpen: true, options: { legacyMode: true } }],
-    ['half a client', { ...methods, isOpen: true, eval: undefined, subscribe: undefined }],
-  ])('is a TypeError that says what to pass when it is %s', (_what, value) => {
-    const attempts = Object.entries(MAKERS).map(([owner, make]): [string, () => unknown] => [
-      `${owner}: option "client"`,
-      () => make(value as RedisClient),
-    ]);
-    const given = () => new RedisCache({ client: createClient(), subscriber: value as never });
-    if (value !== undefined) attempts.push(['RedisCache: option "subscriber"', given]);
-    for (const [option, attempt] of attempts) {
-      expect(attempt).toThrow(TypeError);
-      expect(attempt).toThrow(`${option} must be a client of redis 4.6 or later`);
-      expect(attempt).toThrow('without legacyMode');
-      expect(attempt).not.toThrow('SENTINEL');
-    }
-  });
-
-  it('that subscribes is a second one', () => {
-    const client = createClient();
-    for (const wrong of [undefined, client]) {
-      const make = () => new RedisCache({ client, subscriber: wrong as never });
-      expect(make).toThrow(TypeError);
-      expect(make).toThrow(/^RedisCache: option "subscriber" must .*client\.duplicate\(\)/);
-    }
-  });
-
-  it('that was never connected fails each call at once', async () => {
-    const client = createClient({ url: URL_WITH_SECRET });
-    for (const call of [
-      () => new RedisTokenStore({ client }).get('anna'),
-      () => new RedisCache({ client, subscriber }).read('key'),
-    ]) {
-      expect(await rejection(call())).toMatchObject({
-        code: 'store_unavailable',
-        message: expect.stringContaining('failed (Error)'),
-      });
-    }
-  });
+it.each<[string, unknown]>([
+  ['null', null],
+  ['a URL', URL_WITH_SECRET],
+  ['the options of a client', { url: URL_WITH_SECRET }],
+  ['a Promise of a client', Promise.resolve(client)],
+  ['a function that makes one', () => client],
+  ['one of redis 3', but({ isOpen: undefined })],
+  ['one in legacyMode', but({ options: { legacyMode: true } })],
+  ['half a client', but({ eval: undefined, subscribe: undefined })],
+])('%s is no Redis client: a TypeError says what to pass', (_what, value) => {
+  for (const [option, make] of Object.entries(MAKERS)) {
+    const attempt = () => make(value);
+    expect(attempt).toThrow(TypeError);
+    expect(attempt).toThrow(`${option} must be a client of redis 4.6 or later`);
+    expect(attempt).toThrow('without legacyMode');
+    expect(attempt).not.toThrow('SENTINEL');
+  }
 });
 
-describe('a call to Redis', () => {
-  const cacheOf = (client: FakeNodeRedis) =>
-    new RedisCache({ client: client.asClient, subscriber });
-  const storeOf = (client: FakeNodeRedis) =>
-    new RedisTokenStore({ client: client.asClient, clock });
-  /** A client to which Redis answers with an error. */
-  const refusing = (message: string) => {
-    const client = new FakeNodeRedis();
-    for (const method of ['eval', 'publish'] as const)
-      client[method].mockRejectedValue(new Error(message));
-    return client;
-  };
+it.each([
+  ['nothing', undefined],
+  ['the client itself', client],
+])('%s is no subscriber of RedisCache: it is a second connection', (_what, wrong) => {
+  const attempt = () => new RedisCache({ client, subscriber: wrong as RedisClient });
+  expect(attempt).toThrow(TypeError);
+  expect(attempt).toThrow(/^RedisCache: option "subscriber" must .*client\.duplicate\(\)/);
+});
 
-  it.each<[string, (client: FakeNodeRedis) => Promise<unknown>]>([
-    ['RedisCache.read', (client) => cacheOf(client).read('a')],
-    ['RedisCache.write', (client) => cacheOf(client).write('a', 'x', 0, 5, '')],
-    ['RedisCache.withdraw', (client) => cacheOf(client).withdraw('a', 'x', 5)],
-    ['RedisCache.publish', (client) => cacheOf(client).publish('a')],
-    ['RedisTokenStore.get', (client) => storeOf(client).get('a')],
-    ['RedisTokenStore.set', (client) => storeOf(client).set('a', tokenOf())],
-    ['RedisTokenStore.delete', (client) => storeOf(client).delete('a')],
-  ])('that is refused names the method and the reason: %s', async (name, call) => {
-    const warnings = hearWarnings();
-    for (const _twice of [1, 2]) {
-      const error = await rejection(call(refusing('OOM command SECRET')));
-      expect([error.code, error.message]).toEqual([
-        'store_unavailable',
-        expect.stringContaining(`${name} failed (OOM); look at the store`),
-      ]);
-    }
-    expect(warnings).toEqual(['MARKETGATE_REDIS_REFUSES']);
-  });
-
-  const MAY_NOT = 'NOPERM: this user may not';
-  // What Redis 6.2 to 8 and Valkey 8 answer.
-  it.each<[string, string, boolean]>([
-    ["NOPERM this user has no permissions to run the 'eval' command", `${MAY_NOT} run EVAL`, true],
-    ["NOPERM User app has no permissions to run the 'eval' command", `${MAY_NOT} run EVAL`, true],
+const LASTING: [says: string, answers: string[]][] = [
+  [
+    'NOPERM: this user may not run EVAL',
+    [
+      "NOPERM this user has no permissions to run the 'eval' command",
+      "NOPERM User app has no permissions to run the 'eval' command",
+    ],
+  ],
+  [
+    'NOPERM: this user may not run TIME',
     [
       "ERR ACL failure in script: User app has no permissions to run the 'time' command script: 5c2a, on @user_script:1.",
-      `${MAY_NOT} run TIME`,
-      true,
     ],
+  ],
+  [
+    'NOPERM: this user may not run a command of this script',
     [
       "ERR The user executing the script can't run this command or subcommand script: 5c2a, on @user_script:1.",
-      `${MAY_NOT} run a command of this script`,
-      true,
     ],
+  ],
+  [
+    'NOPERM: this user may not use this key',
     [
       "ERR The user executing the script can't access at least one of the keys mentioned in the command script: 5c2a, on @user_script:1.",
-      `${MAY_NOT} use this key`,
-      true,
-    ],
-    [
       'NOPERM this user has no permissions to access one of the keys used as arguments',
-      `${MAY_NOT} use this key`,
-      true,
     ],
+  ],
+  [
+    'NOPERM: this user may not use this channel',
+    ['NOPERM this user has no permissions to access one of the channels used as arguments'],
+  ],
+  [
+    'it has no EVAL',
     [
-      'NOPERM this user has no permissions to access one of the channels used as arguments',
-      `${MAY_NOT} use this channel`,
-      true,
+      "ERR unknown command 'EVAL', with args beginning with: 'SECRET'",
+      'ERR unknown command `EVAL`, with args beginning with: `SECRET`',
     ],
-    ["ERR unknown command 'EVAL', with args beginning with: 'SECRET'", 'it has no EVAL', true],
-    ['ERR unknown command `EVAL`, with args beginning with: `SECRET`', 'it has no EVAL', true],
-    ["READONLY You can't write against a read only replica. script: 1", 'READONLY', true],
+  ],
+  ['READONLY', ["READONLY You can't write against a read only replica. script: 1"]],
+  [
+    'OOM',
     [
+      'OOM command not allowed when used memory',
       'ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed when used memory',
-      'OOM',
-      true,
     ],
-    ['MISCONF Redis is configured to save RDB snapshots, but', 'MISCONF', true],
-    ['LOADING Redis is loading the dataset in memory', 'LOADING', false],
-    ['CLUSTERDOWN The cluster is down', 'CLUSTERDOWN', false],
-    ['WRONGTYPE Operation against a key', 'WRONGTYPE', false],
-    ['SECRET the rest', 'Error', false],
-    ['ERR value is not an integer: SECRET OOM', 'Error', false],
-  ])('that is answered with "%s" says: %s', async (message, text, isWarning) => {
+  ],
+];
+const PASSING: typeof LASTING = [
+  ['LOADING', ['LOADING Redis is loading the dataset in memory']],
+  ['CLUSTERDOWN', ['CLUSTERDOWN The cluster is down']],
+  ['Error', ['SECRET the rest', 'ERR value is not an integer: SECRET OOM']],
+];
+
+/** Rejects with the error of a call that Redis has answered like this. */
+async function errorOf(answer: string) {
+  const refusing = new FakeNodeRedis();
+  refusing.eval.mockRejectedValue(new Error(answer));
+  return rejection(new RedisTokenStore({ client: refusing.asClient }).get('a'));
+}
+
+// What Redis 6.2 to 8 and Valkey 8 answer.
+it.each(LASTING)(
+  'what Redis refuses is in the error, and once a warning: %s',
+  async (says, answers) => {
     const warnings = hearWarnings();
-    const error = await rejection(storeOf(refusing(message)).get('a'));
-    expect(error.message).toContain(`RedisTokenStore.get failed (${text}); look at`);
-    expect(warnings).toEqual(isWarning ? ['MARKETGATE_REDIS_REFUSES'] : []);
-  });
-});
+    for (const answer of answers) {
+      const { message } = await errorOf(answer);
+      expect(message).toContain(`RedisTokenStore.get failed (${says}); look at`);
+    }
+    expect(warnings).toEqual(['MARKETGATE_REDIS_REFUSES']);
+  },
+);
+
+it.each(PASSING)(
+  'an answer of Redis that passes is in the error, and no warning: %s',
+  async (says, answers) => {
+    const warnings = hearWarnings();
+    for (const answer of answers) {
+      const { message } = await errorOf(answer);
+      expect(message).toContain(`RedisTokenStore.get failed (${says}); look at`);
+    }
+    expect(warnings).toEqual([]);
+  },
+);
