@@ -18,20 +18,11 @@ describe('MemoryHolderStore', () => {
     expect(await store.holders(CODE)).toEqual([]);
   });
 
-  it('takes a number, and half of a surrogate pair, for the text that every other store keeps', async () => {
+  it('takes a number for the text that the guards make of it', async () => {
     const store = new MemoryHolderStore();
-    const ids: [unknown, string][] = [
-      [42, '42'],
-      ['site\ud800', 'site\ufffd'],
-    ];
-    for (const [id, text] of ids) {
-      for (const each of [id, text]) {
-        expect(await store.take(CODE, each as string, 1)).toBe(true);
-      }
-      expect(await store.holders(CODE)).toEqual([text]);
-      await store.release(CODE, id as string);
-      expect(await store.holders(CODE)).toEqual([]);
-    }
+    for (const id of [42 as never, '42']) expect(await store.take(CODE, id, 1)).toBe(true);
+    await store.release(CODE, 42 as never);
+    expect(await store.holders(CODE)).toEqual([]);
   });
 
   it.each([
