@@ -9,24 +9,18 @@ export interface Setup {
   readonly packages: Packages;
 }
 
-const setup = (
-  express: string,
-  passport: string,
-  client: Setup['client'],
-  version: string,
-): Setup => ({ client, packages: { express, passport, [client]: version } });
-
-const CLIENTS = [
-  ['redis', '4'],
-  ['redis', '5'],
-  ['redis', '6'],
-  ['ioredis', '5'],
-  ['ioredis', '6'],
-  ['iovalkey', '0'],
-] as const;
+const setup = (express: string, passport: string, client: Setup['client'], version: string) =>
+  ({ client, packages: { express, passport, [client]: version } }) satisfies Setup;
 
 /** Every Redis client with Express 5; and the newest ones with Express 4, which Redis does not depend on. */
-export const EXPRESS_5 = CLIENTS.map(([client, version]) => setup('5', '0.7', client, version));
+export const EXPRESS_5: readonly Setup[] = [
+  setup('5', '0.7', 'redis', '4'),
+  setup('5', '0.7', 'redis', '5'),
+  setup('5', '0.7', 'redis', '6'),
+  setup('5', '0.7', 'ioredis', '5'),
+  setup('5', '0.7', 'ioredis', '6'),
+  setup('5', '0.7', 'iovalkey', '0'),
+];
 export const SETUPS: readonly Setup[] = [
   setup('4', '0.6', 'redis', '6'),
   setup('4', '0.6', 'ioredis', '6'),
@@ -58,9 +52,8 @@ const packagesOf = (names: string): Packages =>
     }),
   );
 
-const program = (name: string, command: string, packages: string) => ({
-  ...{ name, command, packages: packagesOf(packages) },
-});
+const program = (name: string, command: string, packages: string) =>
+  ({ name, command, packages: packagesOf(packages) }) satisfies App & { command: string };
 
 const nest = (version: string) =>
   `core common platform-express passport`.replace(/\S+/g, `@nestjs/$&@${version}`);

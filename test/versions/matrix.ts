@@ -1,9 +1,10 @@
 // The packed tarball in empty projects with every version people run: `npm run matrix`, or `npm run matrix -- types
 // bundles` for some of the tables. Installs from the registry, runs programs that do real work, writes RESULTS.md.
-import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { mustRun, type Outcome, runProgram } from '../package/run-program.js';
 import { findProgram } from '../support/programs.js';
 import { startRedis } from '../support/redis-server.js';
 import { blocksOf } from '../system/docs/support/blocks.js';
@@ -22,7 +23,6 @@ import {
   TYPESCRIPTS,
   VALKEY_SERVER,
 } from './axes.js';
-import { type Outcome, Runner } from './run.js';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -34,7 +34,9 @@ let good = 0;
 
 /** The mark of a cell, from what its programs did. */
 function mark(name: string, outcomes: readonly Outcome[]): string {
-  const bad = outcomes.filter(({ ok }) => !ok).map(({ output }) => output.slice(0, 3000));
+  const bad = outcomes
+    .filter(({ code }) => code !== 0)
+    .map(({ code, stdout, stderr }) => `${code}: ${stdout}${stderr}`.slice(0, 3000));
   if (bad.length === 0) good++;
   else failures.push([`### ${name}`, '```', ...bad, '```'].join('\n'));
   console.log(`${bad.length === 0 ? 'ok     ' : 'FAILED '}${name}`);
@@ -47,26 +49,24 @@ interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-const runner = new Runner(await mkdtemp(join(tmpdir(), 'marketgate-versions-')));
+const workplace = await mkdtemp(join(tmpdir(), 'marketgate-versions-'));
+/** For a program that installs or builds. */
+const timeout = 600_000;
 let projects = 0;
 
 /** Builds and packs the repository as it is, without touching its `dist`. Returns the path of the tarball. */
 async function pack(): Promise<string> {
-  const folder = join(runner.workplace, 'package');
-  await mkdir(folder);
+  const folder = join(workplace, 'package');
   const files = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'src'];
   for (const file of files) {
     await cp(join(REPOSITORY, file), join(folder, file), { recursive: true });
   }
   // Inside the repository, because the build loads what it has made, with its dependencies.
   const built = join(REPOSITORY, 'node_modules/.cache/marketgate-versions');
-  const build = ['--no', '--', 'tsup', '--out-dir', built];
-  await runner.must('npx', build, { cwd: REPOSITORY, seconds: 600 });
+  await mustRun('npx', ['--no', '--', 'tsup', '--out-dir', built], { cwd: REPOSITORY, timeout });
   await cp(built, join(folder, 'dist'), { recursive: true });
-  const printed = await runner.must('npm', ['pack', '--ignore-scripts', '--silent'], {
-    cwd: folder,
-  });
-  return join(folder, printed);
+  const printed = await mustRun('npm', ['pack', '--ignore-scripts', '--silent'], { cwd: folder });
+  return join(folder, printed.trim());
 }
 
 let tarball: Promise<string> | undefined;
@@ -74,15 +74,13 @@ let tarball: Promise<string> | undefined;
 /** An empty project with marketgate, Express, passport and these packages, and with the programs. Returns its path. */
 async function makeProject(packages: Packages): Promise<string> {
   tarball ??= pack();
-  const folder = join(runner.workplace, `project-${++projects}`);
-  await mkdir(folder);
+  const folder = join(workplace, `project-${++projects}`);
+  await cp(join(HERE, 'programs'), join(folder, 'programs'), { recursive: true });
   const dependencies = { express: '5', passport: '0.7', 'express-session': '1', ...packages };
   const all = { ...dependencies, marketgate: `file:${await tarball}` };
   await writeFile(join(folder, 'package.json'), JSON.stringify({ dependencies: all }));
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts'];
-  const install = ['install', '--prefer-offline', ...quiet];
-  await runner.must('npm', install, { cwd: folder, seconds: 600 });
-  await cp(join(HERE, 'programs'), join(folder, 'programs'), { recursive: true });
+  await mustRun('npm', ['install', '--prefer-offline', ...quiet], { cwd: folder, timeout });
   return folder;
 }
 
@@ -100,15 +98,13 @@ async function writeGuides(project: string): Promise<void> {
   await writeFile(join(project, 'guide/package.json'), '{ "type": "module" }');
 }
 
-async function versionOf(project: string, name: string): Promise<string> {
-  const file = join(project, 'node_modules', name, 'package.json');
-  return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
-}
-
 /** Names and versions of packages, as in `express 5.3.0, passport 0.7.0`. */
 async function titleOf(project: string, names: readonly string[]): Promise<string> {
-  const versions = names.map(async (name) => `${name} ${await versionOf(project, name)}`);
-  return (await Promise.all(versions)).join(', ');
+  const titles = names.map(async (name) => {
+    const file = join(project, 'node_modules', name, 'package.json');
+    return `${name} ${JSON.parse(await readFile(file, 'utf8')).version}`;
+  });
+  return (await Promise.all(titles)).join(', ');
 }
 
 const nodes = new Map<string, string>();
@@ -117,9 +113,7 @@ async function nodeProgram(version: string): Promise<string> {
   const known = nodes.get(version);
   if (known !== undefined) return known;
   const args = ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'];
-  const output = await runner.must('npx', args, { seconds: 600 });
-  const path = output.split('\n').find((line) => line.startsWith('/'));
-  if (path === undefined) throw new Error(`no path of Node ${version} in: ${output}`);
+  const path = (await mustRun('npx', args, { cwd: workplace, timeout })).trim();
   nodes.set(version, path);
   return path;
 }
@@ -142,16 +136,6 @@ const headOf = (versions: readonly string[] = NODES) => [
   ...versions.map((version) => `Node ${version}`),
 ];
 
-/** The shop with its Redis, once as an ES module and once as CommonJS. */
-async function runShop(project: string, { client }: Setup, node: string, url: string) {
-  const options = { cwd: project, env: { CLIENT: client, REDIS_URL: url } };
-  const outcomes: Outcome[] = [];
-  for (const program of ['programs/redis.mjs', 'programs/redis.cjs']) {
-    outcomes.push(await runner.run(node, [program], options));
-  }
-  return outcomes;
-}
-
 /** Each setup on each Node, with a server of Redis or Valkey. */
 async function setupsTable(
   title: string,
@@ -168,16 +152,22 @@ async function setupsTable(
     };
   }
   // As in "Valkey server v=8.0.1 sha=…".
-  const kind = (await runner.must(program, ['--version'])).replace(/ server v=(\S+).*/s, ' $1');
+  const version = await mustRun(program, ['--version'], { cwd: workplace });
   const redis = await startRedis(program);
   const rows: string[][] = [];
-  for (const setup of setups) {
-    const project = await makeProject(setup.packages);
-    const name = await titleOf(project, ['express', 'passport', setup.client]);
-    const run = (node: string) => runShop(project, setup, node, redis.url);
+  for (const { packages, client } of setups) {
+    const cwd = await makeProject(packages);
+    const name = await titleOf(cwd, ['express', 'passport', client]);
+    const options = { cwd, env: { CLIENT: client, REDIS_URL: redis.url } };
+    // The shop with its Redis, once as an ES module and once as CommonJS.
+    const run = async (node: string) => [
+      await runProgram(node, ['programs/redis.mjs'], options),
+      await runProgram(node, ['programs/redis.cjs'], options),
+    ];
     rows.push(await rowOf(name, run, versions));
   }
   await redis.stop();
+  const kind = version.replace(/ server v=(\S+).*/s, ' $1');
   return { title: `${title}, with ${kind}`, head: headOf(versions), rows };
 }
 
@@ -188,7 +178,7 @@ async function programsTable(): Promise<Table> {
     await writeGuides(project);
     const title = `${name} (${await titleOf(project, Object.keys(packages).slice(0, 1))})`;
     const args = command.split(' ');
-    rows.push(await rowOf(title, async (node) => [await runner.run(node, args, { cwd: project })]));
+    rows.push(await rowOf(title, async (node) => [await runProgram(node, args, { cwd: project })]));
   }
   return { title: 'NestJS, and the recipes of the guides', head: headOf(), rows };
 }
@@ -200,11 +190,10 @@ async function bundlesTable(): Promise<Table> {
     const project = await makeProject(packages);
     const title = `${name} (${await titleOf(project, Object.keys(packages).slice(0, 1))})`;
     const PATH = `${join(project, 'node_modules/.bin')}:${process.env.PATH}`;
-    const built = await runner.run('sh', ['-ec', build], { cwd: project, env: { PATH } });
-    const alone = join(runner.workplace, `bundle-${projects}`);
-    if (built.ok) await cp(join(project, 'out'), alone, { recursive: true });
-    else await mkdir(alone);
-    const run = async (node: string) => [built, await runner.run(node, [start], { cwd: alone })];
+    await mustRun('sh', ['-ec', build], { cwd: project, env: { PATH }, timeout });
+    const alone = join(workplace, `bundle-${projects}`);
+    await cp(join(project, 'out'), alone, { recursive: true });
+    const run = async (node: string) => [await runProgram(node, [start], { cwd: alone })];
     rows.push(await rowOf(title, run));
   }
   return { title: 'In a bundle', head: headOf(), rows };
@@ -216,7 +205,7 @@ async function typesTable(): Promise<Table> {
     for (const express of ['4', '5']) {
       const project = await makeProject({
         ...{ typescript, express, '@types/express': express, '@types/express-session': '1' },
-        ...{ '@types/passport': '1', '@types/node': '20', redis: '6', ioredis: '6', keyv: '5' },
+        ...{ '@types/passport': '1', '@types/node': '20' },
       });
       await cp(join(REPOSITORY, 'test/package/consumers'), project, { recursive: true });
       const title = await titleOf(project, ['typescript', 'express']);
@@ -226,16 +215,14 @@ async function typesTable(): Promise<Table> {
           row.push('TypeScript deprecates it');
           continue;
         }
-        for (const folder of folders)
-          await cp(join(HERE, 'types'), join(project, folder), { recursive: true });
         const switches = [
           ...['--noEmit', '--strict', '--skipLibCheck', 'false', '--types', 'node'],
           ...['--target', 'es2022', '--module', module, '--moduleResolution', resolution],
           '--esModuleInterop',
         ];
-        const files = folders.flatMap((folder) => [`${folder}/app.ts`, `${folder}/stores.ts`]);
+        const files = folders.map((folder) => `${folder}/app.ts`);
         const tsc = join(project, 'node_modules/.bin/tsc');
-        const outcome = await runner.run(tsc, [...switches, ...files], { cwd: project });
+        const outcome = await runProgram(tsc, [...switches, ...files], { cwd: project, timeout });
         row.push(mark(`${title}, ${resolution}`, [outcome]));
       }
       rows.push(row);
@@ -262,12 +249,12 @@ function toMarkdown(tables: readonly Table[]): string {
   );
   const page = [
     '# Versions',
-    'Written by `npm run matrix`: the packed tarball in empty projects. Each cell does real work: `programs`, `types`, the guides.',
+    'Written by `npm run matrix`: the packed tarball in empty projects. Each cell does real work: `programs`, the guides.',
     `${good} of ${good + failures.length} cells are ok.`,
     ...texts,
     ...(failures.length > 0 ? ['## What failed', ...failures] : []),
   ].join('\n\n');
-  return `${page.replaceAll(runner.workplace, '.').replaceAll(REPOSITORY, './')}\n`;
+  return `${page.replaceAll(workplace, '.').replaceAll(REPOSITORY, './')}\n`;
 }
 
 const wanted = process.argv.slice(2);
@@ -285,6 +272,6 @@ try {
   // A part of the matrix is no result of the whole.
   if (wanted.length === 0) await writeFile(join(HERE, 'RESULTS.md'), page);
 } finally {
-  await runner.end();
+  await rm(workplace, { recursive: true, force: true });
 }
 process.exitCode = failures.length > 0 ? 1 : 0;
