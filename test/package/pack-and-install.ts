@@ -12,8 +12,6 @@ declare module 'vitest' {
     tarball: string;
     /** The paths in it, sorted, as `npm pack` reports them. */
     packedFiles: string[];
-    /** In bytes. */
-    sizes: { size: number; unpackedSize: number };
     /** Projects with the tarball and nothing else of this repository, by the Express they have. */
     projects: { express5: string; express4: string };
   }
@@ -31,9 +29,7 @@ export default async function packAndInstall({ provide }: TestProject) {
     // dist is built already; without its scripts npm prints nothing but the JSON.
     const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', workplace];
     const printed = await mustRun('npm', pack, { cwd: REPOSITORY });
-    const [packed] = JSON.parse(printed) as [
-      { filename: string; files: { path: string }[]; size: number; unpackedSize: number },
-    ];
+    const [packed] = JSON.parse(printed) as [{ filename: string; files: { path: string }[] }];
     const tarball = join(workplace, packed.filename);
 
     const { devDependencies } = JSON.parse(
@@ -59,7 +55,6 @@ export default async function packAndInstall({ provide }: TestProject) {
 
     provide('tarball', tarball);
     provide('packedFiles', packed.files.map(({ path }) => path).sort());
-    provide('sizes', { size: packed.size, unpackedSize: packed.unpackedSize });
     provide('projects', projects);
   } catch (error) {
     await rm(workplace, { recursive: true, force: true });

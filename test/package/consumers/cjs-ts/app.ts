@@ -16,16 +16,9 @@ type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 const keyApi: marketgate.KeyApi = new KeyApi({ baseUrl: 'https://a.example', apiKey: 'key' });
-const loginApi = new LoginApi({ authUrl: 'https://a.example', appId: 'id', appSecret: 'secret' });
 const tokenStore = new marketgate.MemoryTokenStore({ max: 1_000 });
-
-passport.use(
-  new MarketplaceStrategy({ loginApi, tokenStore }, (accessToken, _refreshToken, profile, done) => {
-    const token: string = accessToken;
-    const typed: Same<typeof profile.id, string> = true;
-    done(null, { id: profile.id, token, typed });
-  }),
-);
+const loginApi = new LoginApi({ authUrl: 'https://a.example', appId: 'id', appSecret: 'secret' });
+passport.use(new MarketplaceStrategy({ loginApi, tokenStore }, async ({ profile }) => profile));
 
 const app = express();
 app.get('/guarded/:id', requirePurchase(keyApi, { item: 1042 }), (req, res) => {
