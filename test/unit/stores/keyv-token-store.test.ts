@@ -92,10 +92,13 @@ describe('a backend of Keyv that is down', () => {
 
 describe('a row of KeyvTokenStore', () => {
   it('is versioned JSON under the prefix and the user id, for as long as the token lasts', async () => {
-    const { adapter, key, row } = await stored('1042');
+    const { adapter, keyv, key, row } = await stored('1042');
     expect(key).toBe('keyv:marketgate:token:1042');
     expect(JSON.parse(JSON.parse(row).value)).toEqual({ v: 1, user: '1042', ...tokenOf() });
     expect(adapter.ttls).toEqual([HOUR]);
+    // A backend can keep it longer.
+    const later = new KeyvTokenStore({ keyv, clock: () => NOW + HOUR });
+    expect(await later.get('1042')).toBeUndefined();
   });
 
   it.each(['Anna', 'a:b', 'x'.repeat(65), '~'])(
