@@ -159,10 +159,9 @@ async function setupsTable(
     const cwd = await makeProject(packages);
     const name = await titleOf(cwd, ['express', 'passport', client]);
     const options = { cwd, env: { CLIENT: client, REDIS_URL: redis.url } };
-    // The shop with its Redis, once as an ES module and once as CommonJS.
     const run = async (node: string) => [
-      await runProgram(node, ['programs/redis.mjs'], options),
-      await runProgram(node, ['programs/redis.cjs'], options),
+      await runProgram(node, ['programs/redis.mjs', 'import'], options),
+      await runProgram(node, ['programs/redis.mjs', 'require'], options),
     ];
     rows.push(await rowOf(name, run, versions));
   }
