@@ -28,6 +28,7 @@ import passport from 'passport';
 /** True only where the two types are the same; `any` is the same as nothing but itself. */
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type IsAny<T> = 0 extends 1 & T ? true : false;
 
 const sandbox = createSandbox();
 const { baseUrl, authUrl, apiKey, appId, appSecret, close } = await sandbox.listen(0);
@@ -58,16 +59,13 @@ const tokenStore = new MemoryTokenStore({ max: 1_000 });
 
 // Inline verify callbacks of every kind; none may make a parameter an implicit any.
 passport.use(
-  new MarketplaceStrategy({ loginApi, tokenStore }, (accessToken, refreshToken, profile, done) => {
-    const typed: [Same<typeof accessToken, string>, Same<typeof refreshToken, undefined>] = [
-      true,
-      true,
-    ];
+  new MarketplaceStrategy({ loginApi, tokenStore }, (accessToken, refresh, profile, done) => {
+    const token: string = accessToken;
+    const typed: [IsAny<typeof accessToken>, Same<typeof refresh, undefined>] = [false, true];
     const email: string | undefined = profile.emails?.[0]?.value;
-    done(null, { id: profile.id, email, typed });
+    done(null, { id: profile.id, email, token, typed });
   }),
 );
-
 passport.use(
   new MarketplaceStrategy(
     { loginApi, tokenStore },
