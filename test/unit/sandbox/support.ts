@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { request } from 'node:http';
-import { afterEach, it as base } from 'vitest';
+import { request } from 'undici';
+import { it as base, onTestFinished } from 'vitest';
 import {
   createSandbox,
-  type Sandbox,
   type SandboxDialect,
   type SandboxOptions,
 } from '../../../src/sandbox/index.js';
@@ -11,14 +9,9 @@ import { Browser as CommonBrowser } from '../../support/browser.js';
 
 export const CALLBACK = 'http://localhost:3999/callback';
 
-export type Json = Record<string, unknown>;
-
-/** A JSON answer with what the tests look at. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  readonly body: Json;
+/** A JSON value, read by its names: `body.data?.purchase`. */
+export interface Json {
+  readonly [name: string]: Json;
 }
 
 export type Running = Awaited<ReturnType<typeof start>>;
@@ -29,17 +22,14 @@ export const it = base.extend<{ running: Running }>({
   running: async ({}, use) => use(await start()),
 });
 
-const open: Sandbox[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((sandbox) => sandbox.close()));
-});
+/** An answer with what the tests look at. */
+export type Answer = Awaited<ReturnType<typeof read>>;
 
-async function read(response: Response): Promise<Answer> {
-  // Response.text() would drop a byte order mark.
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await response.arrayBuffer());
-  let body: Json = {};
+async function read(response: Response) {
+  const text = await response.text();
+  let body = {} as Json;
   try {
-    body = JSON.parse(text) as Json;
+    body = JSON.parse(text);
   } catch {
     // Not JSON: the test looks at `text` then.
   }
@@ -49,21 +39,16 @@ async function read(response: Response): Promise<Answer> {
 /** A sandbox that listens until the test ends. */
 export async function start(options: SandboxOptions = {}, create = createSandbox) {
   const sandbox = create({ redirectUrl: CALLBACK, ...options });
-  open.push(sandbox);
+  onTestFinished(() => sandbox.close());
   const listening = await sandbox.listen();
   const { baseUrl, apiKey } = listening;
-  /** Called with every answer; the path has its query. */
-  const watch: { onAnswer?: (method: string, path: string, answer: Answer) => void } = {};
   /** Sends a request; follows no redirect. */
-  const send = async (path: string, init?: RequestInit): Promise<Answer> => {
-    const answer = await read(await fetch(baseUrl + path, { redirect: 'manual', ...init }));
-    watch.onAnswer?.(init?.method ?? 'GET', path, answer);
-    return answer;
-  };
+  const send = async (path: string, init?: RequestInit): Promise<Answer> =>
+    read(await fetch(baseUrl + path, { redirect: 'manual', ...init }));
   const post = (path: string, form: Record<string, string>) =>
     send(path, { method: 'POST', body: new URLSearchParams(form) });
   return {
-    ...{ ...listening, sandbox, watch, send, post },
+    ...{ ...listening, sandbox, send, post },
     /** Sends a body as JSON with POST; a text is sent as it is. */
     postJson: (path: string, body: unknown) =>
       send(path, {
@@ -91,46 +76,35 @@ export async function ask(
   form?: Record<string, string>,
 ) {
   const type = { 'content-type': 'application/x-www-form-urlencoded' };
-  const asked = request(url, { method: form ? 'POST' : 'GET', headers: { ...type, ...headers } });
-  asked.end(form && new URLSearchParams(form).toString());
-  const [response] = await once(asked, 'response');
-  const text = (await response.toArray()).join('');
-  return { status: response.statusCode, headers: response.headers, text };
+  const { statusCode, body, ...answer } = await request(url, {
+    method: form ? 'POST' : 'GET',
+    headers: { ...type, ...headers },
+    body: form && new URLSearchParams(form).toString(),
+  });
+  return { status: statusCode, headers: answer.headers, text: await body.text() };
 }
 
-/** A browser as curl is one: redirects are followed by hand. */
+/** A browser on the pages of a sandbox. It follows no redirect by itself. */
 export class Browser {
   readonly #browser = new CommonBrowser();
 
   constructor(readonly origin: string) {}
 
-  async visit(path: string, init: RequestInit = {}) {
-    const response = await this.#browser.request(new URL(path, this.origin).href, init);
+  /** Opens a page, or sends a form. */
+  async visit(path: string, form?: Record<string, string>) {
+    const init = form ? { method: 'POST', body: new URLSearchParams(form) } : {};
+    const response = await this.#browser.request(this.origin + path, init);
     return { ...(await read(response)), location: response.headers.get('location') ?? '' };
   }
 
-  submit(path: string, fields: Record<string, string>) {
-    return this.visit(path, { method: 'POST', body: new URLSearchParams(fields) });
-  }
-
   /** Goes from the app's login link to the app's callback, and gives the URL of the callback. */
-  async logIn(appId: string, userId = '3001'): Promise<string> {
-    const first = await this.visit(`/api/oauth?app_id=${appId}`);
-    if (first.location) return first.location;
-    const attempt = attemptOn(first.text);
-    if (first.text.includes('action="/sandbox/login"')) {
-      await this.submit('/sandbox/login', { attempt, user_id: userId });
-    }
-    return (await this.submit('/sandbox/consent', { attempt, decision: 'accept' })).location;
+  logIn(appId: string, userId = '3001'): Promise<string> {
+    return this.#browser.logInUpToCallback(`${this.origin}/api/oauth?app_id=${appId}`, userId);
   }
 }
 
-/** The hidden token of the form on a page. */
-export const attemptOn = (page: string): string =>
-  /name="attempt" value="([0-9a-f]+)"/.exec(page)?.[1] ?? '';
-
 /** The auth_key of a callback URL. */
-export const authKeyOf = (callback: string): string => callback.split('?auth_key=')[1] ?? '';
+const authKeyOf = (callback: string): string => callback.split('?auth_key=')[1] ?? '';
 
 /** Accepts a login in a user's name and gives the auth_key. */
 export const newAuthKey = ({ sandbox }: Running, userId = '3001'): string =>
@@ -145,37 +119,21 @@ export const exchange = (running: Running, authKey: string, fields: Record<strin
     ...fields,
   });
 
-/** Logs a user in and gives the access_token. */
-export async function newToken(running: Running, userId = '3001'): Promise<string> {
-  const { body } = await exchange(running, newAuthKey(running, userId));
-  return String(body.access_token);
+/** Takes the auth_key of a callback URL, or a new one, and gives the access_token. */
+export async function newToken(running: Running, callback = running.sandbox.acceptLogin('3001')) {
+  return String((await exchange(running, authKeyOf(callback))).body.access_token);
 }
 
 export const userInfo = (running: Running, token: string) =>
   running.get(`/api/get_user_info?access_token=${token}`);
 
-/** Takes the auth_key of a callback URL, and gives what the service tells of its user. */
-export async function infoBehind(running: Running, callback: string): Promise<Json> {
-  const { body } = await exchange(running, authKeyOf(callback));
-  return (await userInfo(running, String(body.access_token))).body.user_info as Json;
+/** What the service tells of the user of a callback URL. */
+export async function infoBehind(running: Running, callback?: string) {
+  return (await userInfo(running, await newToken(running, callback))).body.user_info;
 }
-
-/** Logs a user in, and gives what the service tells of them. */
-export const infoOf = (running: Running, userId = '3001'): Promise<Json> =>
-  infoBehind(running, running.sandbox.acceptLogin(userId));
 
 /** A clock that stands still: only `advance` moves it. */
 export const NOW = Date.UTC(2027, 0, 1);
 
 /** A sandbox with some switches, by that clock. */
 export const speaking = (dialect: Partial<SandboxDialect>) => start({ dialect, clock: () => NOW });
-
-/** Looks a value up by a dotted path. */
-export const at = (value: unknown, path: string): unknown =>
-  path
-    .split('.')
-    .reduce<unknown>(
-      (inner, name) =>
-        typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined,
-      value,
-    );
