@@ -8,10 +8,8 @@ import { cli, service } from './support.js';
 describe('marketgate', () => {
   it.each([
     ['', /^Develop and diagnose[\s\S]*^ {2}doctor /m],
-    ['--help', /^Develop and diagnose/],
     ['help', /^Develop and diagnose/],
     ['verify --help', /marketgate verify <code>/],
-    ['sandbox --help', /sandbox refund <purchase_code>/],
     ['sandbox set --help', /sandbox set <switch\.\.\.>/],
     ['--version', /^\S+\n$/],
   ])('"%s" is no mistake: it prints the help', async (line, help) => {
@@ -22,33 +20,21 @@ describe('marketgate', () => {
   it.each([
     ['docter', 'There is no command "docter"; did you mean "doctor"?'],
     ['sandbox renw', 'There is no command "sandbox renw"; did you mean "sandbox renew"?'],
-    ['Sandbox Refund', 'There is no command "Sandbox"; did you mean "sandbox"?'],
-    ['nonsense', 'There is no command "nonsense"; "marketgate --help" lists all'],
     ['sandbox nonsense', 'There is no command "sandbox nonsense"; "marketgate sandbox --help"'],
     // A code without its command is not repeated.
     ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10', 'There is no command; "marketgate --help"'],
+    ['verify', 'verify: <code> is missing'],
     ['verify x --app-id 1', 'Unknown option \'--app-id\'; see "marketgate verify --help"'],
     ['verify x --jsno', "Unknown option '--jsno'; did you mean --json?"],
+    ['verify x', 'set MARKETPLACE_BASE_URL and MARKETPLACE_API_KEY'],
+    ['verify x --env /', '--env: / cannot be read (EISDIR)'],
+    ['doctor --timeout 0s', '--timeout must be a duration with its unit'],
+    ['doctor --timeout 5', '--timeout must be a duration with its unit'],
+    ['explain Stor_unavailable', 'did you mean store_unavailable?'],
   ])('"%s" is a mistake that is named in one line: %s', async (line, sentence) => {
     const { code, out, err } = await cli(line.split(' '));
     expect([code, out, err]).toEqual([2, '', expect.stringContaining(sentence)]);
     expect(err.trim().split('\n')).toHaveLength(1);
-  });
-
-  it.each([
-    ...['verify', 'verify x', 'verify no-code!', 'verify x --base-url nowhere'],
-    ...[
-      'verify x --env /',
-      'doctor --timeout soon',
-      'doctor --timeout 0s',
-      'doctor --timeout 5',
-      'doctor --timeout -5s',
-    ],
-  ])('"%s" is wrong usage: exit code 2, and says why', async (line) => {
-    const args = line.split(' ').filter(Boolean);
-    const { code, out, err } = await cli(args, { MARKETPLACE_API_KEY: 'k' });
-    expect(code).toBe(2);
-    expect(`${out}${err}`.trim()).not.toBe('');
   });
 });
 
@@ -74,57 +60,48 @@ describe('marketgate verify', () => {
     const { purchase_code } = Object.assign(sandbox.data.purchases[0] as never, { license_type });
     for (const flags of [[], ['--json']]) {
       const { code, out } = await cli(['verify', purchase_code, ...flags], environment);
-      expect(code).toBe(0);
-      expect(out).toContain('Regular');
+      expect([code, out]).toEqual([0, expect.stringContaining('Regular')]);
       expect(out).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
     }
   });
 
   it('does not say no when it could not find out, and names the variable that is wrong', async () => {
     const { environment, code } = await service();
+    const args = ['verify', code('supported')];
     const stopped = { ...environment, MARKETPLACE_BASE_URL: await refusing() };
-    const error = 'service_unavailable';
-    const ran = await cli(['verify', code('supported')], stopped);
-    expect(ran).toMatchObject({ code: 2, out: '', err: expect.stringContaining(error) });
-    const json = await cli(['verify', code('supported'), '--json'], stopped);
-    const answer = { valid: null, error: { code: error } };
+    const err = expect.stringContaining('service_unavailable');
+    expect(await cli(args, stopped)).toEqual({ code: 2, out: '', err });
+    const json = await cli([...args, '--json'], stopped);
+    const answer = { valid: null, error: { code: 'service_unavailable' } };
     expect([json.code, JSON.parse(json.out)]).toMatchObject([2, answer]);
-    const wrong = { ...environment, MARKETPLACE_API_KEY: 'wrong' };
-    const { code: exitCode, err } = await cli(['verify', code('supported')], wrong);
-    expect([exitCode, err]).toEqual([2, expect.stringContaining('put it in MARKETPLACE_API_KEY')]);
+    const wrong = await cli(args, { ...environment, MARKETPLACE_API_KEY: 'wrong' });
+    const advice = expect.stringContaining('put it in MARKETPLACE_API_KEY');
+    expect(wrong).toEqual({ code: 2, out: '', err: advice });
   });
 
   it('- reads the code from stdin, and does not repeat what can be none', async () => {
     const { environment, code, sandbox } = await service();
     const words = await cli(['verify', '-'], environment, { stdin: 'some wörds' });
     expect([words.code, sandbox.requests]).toEqual([2, []]);
-    expect(words.err).toContain('cannot be a purchase code');
-    expect(words.err).not.toContain('some wörds');
+    expect(words.err).toMatch(/^(?!.*some wörds).*cannot be a purchase code/);
     const stdin = ` ${code('supported')}\n`;
     expect((await cli(['verify', '-'], environment, { stdin })).code).toBe(0);
   });
 });
 
-describe('marketgate explain', () => {
-  it('names the code that was probably meant', async () => {
-    const { code, err } = await cli(['explain', 'Stor_unavailable']);
-    expect([code, err]).toEqual([2, expect.stringContaining('did you mean store_unavailable?')]);
-  });
-
-  it('wraps pages and lists at the width of the terminal, and leaves code alone', async () => {
-    const list = (await cli(['explain'], {}, { columns: 80 })).out;
-    expect(list.split('\n').filter(({ length }) => length > 80)).toEqual([]);
-    const options = { columns: 60 };
-    const { out } = await cli(['explain', 'service_unavailable'], {}, options);
-    const page = (await cli(['explain', 'service_unavailable'])).out;
-    expect(out.replace(/\s+/g, ' ')).toBe(page.replace(/\s+/g, ' '));
-    for (const line of out.split('\n').filter(({ length }) => length > 60)) {
-      expect(page).toContain(`\n${line}\n`);
-    }
-    expect(out).toMatch(/^- The network, DNS.*\n {2}\S/m);
-    const help = await cli(['doctor', '--help'], {}, options);
-    expect(help.out).toMatch(/^ {2}--env <path> .*\n {20,}\S/m);
-  });
+it('pages, lists and help are wrapped at the width of the terminal, code is left alone', async () => {
+  const list = (await cli(['explain'], {}, { columns: 80 })).out;
+  expect(list.split('\n').filter(({ length }) => length > 80)).toEqual([]);
+  const options = { columns: 60 };
+  const { out } = await cli(['explain', 'service_unavailable'], {}, options);
+  const page = (await cli(['explain', 'service_unavailable'])).out;
+  expect(out.replace(/\s+/g, ' ')).toBe(page.replace(/\s+/g, ' '));
+  for (const line of out.split('\n').filter(({ length }) => length > 60)) {
+    expect(page).toContain(`\n${line}\n`);
+  }
+  expect(out).toMatch(/^- The network, DNS.*\n {2}\S/m);
+  const help = await cli(['doctor', '--help'], {}, options);
+  expect(help.out).toMatch(/^ {2}--env <path> .*\n {20,}\S/m);
 });
 
 describe('settings', () => {
@@ -134,29 +111,19 @@ describe('settings', () => {
     return path;
   };
 
-  it('come from --env FILE or ./.env, after the environment, after flags', async () => {
-    const { environment, code: codeOf } = await service();
+  it('come from flags, else from the environment, else from --env FILE or ./.env, with a mark and ends of Windows', async () => {
+    const { environment, code } = await service();
     const lines = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
-    const path = await fileOf(`# mine\n${lines.join('\n')}\n`);
-    const verify = ['verify', codeOf('supported')];
+    const path = await fileOf(`\uFEFF${lines.join('\r\n')}\r\n`);
+    const verify = ['verify', code('supported')];
     expect((await cli([...verify, '--env', path])).code).toBe(0);
-    const { code, out } = await cli(['doctor'], {}, { cwd: dirname(path) });
-    expect([code, out]).toEqual([0, expect.stringContaining(`read from ${path}`)]);
+    const { code: exitCode, out } = await cli(['doctor'], {}, { cwd: dirname(path) });
+    expect([exitCode, out]).toEqual([0, expect.stringContaining(`read from ${path}`)]);
     const other = await fileOf('MARKETPLACE_BASE_URL=https://other.example\nMARKETPLACE_API_KEY=x');
     expect((await cli([...verify, '--env', other], environment)).code).toBe(0);
     const elsewhere = { ...environment, MARKETPLACE_BASE_URL: await refusing() };
     const flags = ['--base-url', environment.MARKETPLACE_BASE_URL];
     expect((await cli([...verify, ...flags], elsewhere)).code).toBe(0);
-  });
-
-  it.each([
-    ['with a byte order mark', (text: string) => Buffer.from(`\uFEFF${text}`)],
-    ['of Windows', (text: string) => Buffer.from(text.replaceAll('\n', '\r\n'))],
-  ])('in a file %s are read', async (_kind, bytesOf) => {
-    const { environment, code } = await service();
-    const lines = Object.entries(environment).map(([name, value]) => `${name}=${value}\n`);
-    const path = await fileOf(bytesOf(lines.join('')));
-    expect((await cli(['verify', code('supported'), '--env', path])).code).toBe(0);
   });
 
   it.each([
@@ -167,15 +134,5 @@ describe('settings', () => {
     const path = await fileOf(bytes);
     const { code, err } = await cli(['verify', 'CODE-1', '--env', path]);
     expect([code, err]).toEqual([2, expect.stringContaining(`--env: ${path} ${sentence}`)]);
-  });
-
-  it('that are missing, or a file that cannot be read, are named', async () => {
-    const { err } = await cli(['doctor', '--env', '/does/not/exist']);
-    expect(err).toContain('--env: /does/not/exist cannot be read (ENOENT)');
-    expect((await cli(['verify', 'x'])).err).toContain('--env');
-    const ran = await cli(['doctor'], { MARKETPLACE_APP_ID: 'x' });
-    expect(ran.code).toBe(1);
-    expect(ran.out).toContain('set MARKETPLACE_BASE_URL and MARKETPLACE_API_KEY');
-    expect(ran.out).toContain('set MARKETPLACE_AUTH_URL and MARKETPLACE_APP_SECRET');
   });
 });

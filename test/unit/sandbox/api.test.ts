@@ -53,7 +53,7 @@ it('add-purchase gives a code that is valid at once, with what was given and the
       { license_type: 'Extended', purchase_code: 'my-own' },
       { price: 150, purchase_code: 'my-own' },
     ],
-  ]) {
+  ] as const) {
     const { code } = await done(running, 'add-purchase', { item_id: 1046, ...fields });
     const { purchase } = (await running.validate(String(code))).body.data as Json;
     const sold = { item: { id: 1046 }, downloaded: false, date: '2027-01-01T00:00:00Z' };
