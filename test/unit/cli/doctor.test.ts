@@ -19,10 +19,6 @@ describe('marketgate doctor', () => {
     const words = await cli(['doctor'], environment);
     expect(words.code).toBe(0);
     expect(words.out).toMatch(/^ok +api_key +accepted; the account of Ingrid Halvorsen$/m);
-    const terminal = { isTerminal: true, columns: 60 };
-    const { out } = await cli(['doctor'], environment, terminal);
-    expect(out).toContain('\x1b[32mok     \x1b[39m  api_key');
-    expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThan(71);
   });
 
   it('calls a sandbox in production wrong, whatever works there', async () => {
@@ -47,7 +43,7 @@ describe('marketgate doctor', () => {
     ]);
     sandbox.faults.clear();
     sandbox.faults.at('/api/items/all').hang = true;
-    const { found } = await diagnose(environment, '--timeout', '200ms');
+    const { found } = await diagnose(environment, '--timeout', '1s');
     expect(found).toMatchObject({ api_key: 'ok', items: 'unknown', app: 'ok' });
   });
 
@@ -76,16 +72,16 @@ describe('marketgate doctor', () => {
     (_req, res) =>
       res.setHeader('date', new Date(Date.now() + skew).toUTCString()).end('{}');
 
-  it.each<[string, () => Promise<string> | string, RegExp]>([
+  it.each<[string, () => Promise<string> | string, RegExp, ...string[]]>([
     ['a closed port', refusing, /the connection was refused; check MARKETPLACE_BASE_URL/],
-    ['silence', () => listen(() => {}), /no answer in time/],
+    ['silence', () => listen(() => {}), /no answer in time/, '--timeout', '1s'],
     ['a fast clock', () => listen(off(3_600_500)), /3\d{3} s behind/],
     ['a slow clock', () => listen(off(-120_000)), /12\d s ahead of/],
   ])('%s at the address is wrong, and the login is checked all the same', async (...row) => {
-    const [, serve, sentence] = row;
+    const [, serve, sentence, ...flags] = row;
     const { environment } = await service();
     const wrong = { ...environment, MARKETPLACE_BASE_URL: await serve() };
-    const { code, found, said } = await diagnose(wrong, '--timeout', '500ms');
+    const { code, found, said } = await diagnose(wrong, ...flags);
     expect(code).toBe(1);
     expect(found).toMatchObject({ 'key API': 'wrong', api_key: 'skipped', login: 'ok' });
     expect(said['key API']).toMatch(sentence);

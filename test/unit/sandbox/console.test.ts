@@ -57,21 +57,6 @@ describe('the console', () => {
     expect(running.sandbox.redirectUrl).toBeUndefined();
   });
 
-  it('shows where the switches stand, also those of one endpoint', async ({ running }) => {
-    const { faults, dialect } = running.sandbox;
-    Object.assign(faults, { latency: [100, 400], html: true, rateLimit: 7 });
-    faults.at('/api/items/all').hang = true;
-    dialect.localised = 'de';
-    const text = await page(running);
-    for (const shown of [
-      ...['name="faults.latency" value="[100,400]"', 'name="faults.rateLimit" value="7"'],
-      'name="faults.html"><option value="false">off</option><option value="true" selected>',
-      ...['value="de" selected', 'hang@/api/items/all=true'],
-    ]) {
-      expect(text).toContain(shown);
-    }
-  });
-
   it('says what is wrong with a form, as a page and to its script', async ({ running }) => {
     const said = expect.stringContaining('item_id: there is none with this value');
     const wrong = { item_id: '1' };

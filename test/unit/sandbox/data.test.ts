@@ -16,7 +16,6 @@ it('data.setSupportedUntil moves the end of support, which ends by the clock, or
   clock.set(NOW);
   data.setSupportedUntil(code, null);
   expect(await until()).toBeUndefined();
-  expect(() => data.setSupportedUntil(code, 'soon')).toThrow('supported_until: this is no date');
 });
 
 it('acceptLogin gives the callback URL of an app that has one, or names what is missing', () => {
@@ -71,30 +70,15 @@ describe('a restart', () => {
   });
 });
 
-describe('a seed', () => {
-  it('replaces parts, leaves the others, and is copied', () => {
-    const { purchases: all, users } = createSandbox().data;
-    const purchases = [{ ...all[0] }];
-    const { data } = createSandbox({ seed: { purchases } as never });
-    expect([data.purchases, data.users]).toEqual([purchases, users]);
-    data.refundPurchase(CODE);
-    expect(purchases[0]).not.toHaveProperty('void');
-    // Purchases of items that were replaced are left out.
-    expect(createSandbox({ seed: { items: [] } }).data.purchases).toEqual([]);
-  });
-
-  it('with a control character in a value, or in the name of a field, is refused, and the field is named', () => {
-    const [app] = createSandbox().data.apps;
-    for (const [field, said] of [
-      [{ app_secret: '1\nNODE_OPTIONS=--inspect' }, /apps\[0\].app_secret: expected text without/],
-      [{ app_id: 'a\x9b' }, /apps\[0\].app_id: expected text without control characters$/],
-      [{ 'app\x1b[2J': 'x' }, /apps\[0\].app\?\[2J: there is no such/],
-    ] as const) {
-      expect(() => createSandbox({ seed: { apps: [{ ...app, ...field }] } as never })).toThrow(
-        said,
-      );
-    }
-  });
+it('a seed replaces parts, leaves the others, and is copied', () => {
+  const { purchases: all, users } = createSandbox().data;
+  const purchases = [{ ...all[0] }];
+  const { data } = createSandbox({ seed: { purchases } as never });
+  expect([data.purchases, data.users]).toEqual([purchases, users]);
+  data.refundPurchase(CODE);
+  expect(purchases[0]).not.toHaveProperty('void');
+  // Purchases of items that were replaced are left out.
+  expect(createSandbox({ seed: { items: [] } }).data.purchases).toEqual([]);
 });
 
 describe('snapshot and restore', () => {

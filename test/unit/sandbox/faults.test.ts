@@ -20,9 +20,7 @@ it('errorRate 1 fails every request, 0.5 every second one of both interfaces', a
   const { faults } = running.sandbox;
   faults.errorRate = 1;
   const failed = await ask(running);
-  expect([failed.status, failed.headers.get('content-type')]).toEqual([
-    ...[500, 'text/html; charset=utf-8'],
-  ]);
+  expect(failed).toMatchObject({ status: 500, text: expect.stringMatching(/^<!doctype html>/) });
   faults.errorRate = 0.5;
   const statuses = [];
   for (let i = 0; i < 2; i++) {
@@ -108,9 +106,7 @@ it('a lost answer has spent the auth_key; a refused request has not', async ({ r
 
 it.each<[string, unknown]>([
   ['latency', 2 ** 31],
-  ['latency', [5]],
   ['errorRate', 1.5],
-  ['rateLimit', 0.5],
   ['endless', 'slow'],
   ['latancy', 5],
 ])('faults.%s = %j is a TypeError that names it', (name, value) => {

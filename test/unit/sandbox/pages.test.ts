@@ -2,9 +2,9 @@ import { describe, expect } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { Browser, infoBehind, it, type Running, start } from './support.js';
 
-// Labels and the like are for axe: test/system/browser/accessibility.
+// The rest is for axe: test/system/browser/accessibility.
 it.for(['/sandbox/console', '/nothing', '/api/oauth?app_id=18230471'])(
-  '%s: strict policy, nothing from elsewhere, a language, a title, a heading',
+  '%s has a strict policy, and nothing from elsewhere',
   async (path, { running }) => {
     const { headers, text } = await running.get(path);
     const policy = headers.get('content-security-policy') ?? '';
@@ -13,12 +13,10 @@ it.for(['/sandbox/console', '/nothing', '/api/oauth?app_id=18230471'])(
     // The consent form goes on to the app.
     expect(policy).toMatch(/form-action 'self'(?: http:\/\/localhost:3999)?$/);
     expect(policy).not.toMatch(/script-src (?!'self')|\*/);
-    expect([headers.get('x-content-type-options'), headers.get('cache-control')]).toEqual([
-      ...['nosniff', 'no-store'],
-    ]);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      ...{ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' },
+    });
     expect(text).not.toMatch(/(?:src|href|action)="https?:| (?:style|on\w+)="/);
-    expect(text).toMatch(/<html lang="en">[\s\S]*<title>[^<]+ · marketgate sandbox<\/title>/);
-    expect(text.match(/<h1>/g)).toHaveLength(1);
   },
 );
 
@@ -38,14 +36,11 @@ it('pages escape what a seed brings', async () => {
   }
 });
 
-it('browsers can seek in sounds and clips, by byte ranges', async ({ running }) => {
-  const part = async (file: string, range: string) => {
-    const url = `${running.baseUrl}/media/items/1055/${file}`;
-    const response = await fetch(url, { headers: { range } });
-    return [response.status, Buffer.from(await response.arrayBuffer()).toString('hex')];
-  };
-  expect(await part('clip.webm', 'bytes=0-3')).toEqual([206, '1a45dfa3']);
-  expect((await part('music.mp3', 'lines=1'))[0]).toBe(200);
+it('browsers can seek in sounds and clips, by byte ranges', async ({ running: { send } }) => {
+  const { status, text } = await send('/media/items/1055/clip.webm', {
+    headers: { range: 'bytes=1-1' },
+  });
+  expect([status, text]).toEqual([206, 'E']);
 });
 
 it.for([
@@ -73,32 +68,24 @@ describe('the login pages', () => {
   }
   const REFUSED = { status: 400, location: '' };
 
-  it('are a choice of users, a consent, and the way back with ?auth_key=, without a script', async ({
+  it('are a choice of users and a consent, at every visit; cancel sends nothing to the app', async ({
     running,
   }) => {
     const { browser, page, choose, decide } = await loginPage(running);
-    expect(page.text).toContain('Choose an account');
     expect(page.text).not.toContain('<script');
     // Scripts and other sites cannot use it.
     expect(page.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Lax$/);
     const { location } = await choose('3002');
     const { text } = await browser.visit(location);
-    expect(text).toContain('Northlight Studio wants to know who you are');
-    expect(text).toContain('Tomás Aguilar Ibáñez');
+    expect(text).toMatch(/Northlight Studio wants to know who you are[\s\S]*Tomás Aguilar Ibáñez/);
+    const nothing = expect.stringContaining('Nothing was shared');
+    expect(await decide('cancel')).toMatchObject({ status: 200, location: '', text: nothing });
     const accepted = await decide('accept');
     const callback = /^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/;
     expect(accepted).toMatchObject({ status: 303, location: expect.stringMatching(callback) });
     expect(await infoBehind(running, accepted.location)).toMatchObject({ user_id: '3002' });
-    // Again at every visit.
     const again = await browser.visit(`/api/oauth?app_id=${running.appId}`);
     expect(again.text).toContain('Choose an account');
-  });
-
-  it('cancel sends nothing to the app, and says so', async ({ running }) => {
-    const { choose, decide } = await loginPage(running);
-    await choose('3001');
-    const text = expect.stringContaining('Nothing was shared');
-    expect(await decide('cancel')).toMatchObject({ status: 200, location: '', text });
   });
 
   it('take no consent before a login, from another browser, with a made-up token, or twice', async ({
@@ -121,27 +108,21 @@ describe('the login pages', () => {
     expect(await decide('accept')).toMatchObject(REFUSED);
   });
 
-  it('with rememberedConsent, later visits of the browser are redirected at once, with a new auth_key', async () => {
+  it('with rememberedConsent redirect later visits of the browser at once: ?auth_key= is appended literally, a state with echoState', async () => {
     const running = await start({ dialect: { rememberedConsent: true } });
     const { browser, choose, decide } = await loginPage(running);
     await choose('3002');
     const { location: first } = await decide('accept');
-    const { status, location } = await browser.visit(`/api/oauth?app_id=${running.appId}`);
-    expect([status, location === first]).toEqual([302, false]);
-    expect(await infoBehind(running, location)).toMatchObject({ user_id: '3002' });
-    expect((await loginPage(running)).page.text).toContain('Choose an account');
-  });
-
-  it('append ?auth_key= literally, the state with echoState, and no other parameter', async () => {
-    const running = await start({ dialect: { rememberedConsent: true } });
-    const { browser, choose, decide } = await loginPage(running);
-    await choose('3001');
-    await decide('accept');
-    const query = `${running.appId}&state=a%26b&redirect_uri=http://evil.example/`;
-    const back = async () => (await browser.visit(`/api/oauth?app_id=${query}`)).location;
     running.sandbox.redirectUrl = 'http://localhost:3999/cb?x=1';
-    expect(await back()).toMatch(/^http:\/\/localhost:3999\/cb\?x=1\?auth_key=\w{32}$/);
+    const query = `${running.appId}&state=a%26b&redirect_uri=http://evil.example/`;
+    const again = () => browser.visit(`/api/oauth?app_id=${query}`);
+    const { status, location } = await again();
+    expect(status).toBe(302);
+    expect(location).toMatch(/^http:\/\/localhost:3999\/cb\?x=1\?auth_key=\w{32}$/);
+    expect(location.slice(-32)).not.toBe(first.slice(-32));
+    expect(await infoBehind(running, location)).toMatchObject({ user_id: '3002' });
     running.sandbox.dialect.echoState = true;
-    expect(await back()).toMatch(/\?auth_key=\w{32}&state=a%26b$/);
+    expect((await again()).location).toMatch(/\?auth_key=\w{32}&state=a%26b$/);
+    expect((await loginPage(running)).page.text).toContain('Choose an account');
   });
 });
