@@ -71,25 +71,25 @@ it('faults of a path come before those of its API, these before the general ones
   running,
 }) => {
   const { faults } = running.sandbox;
-  const statuses = async () => {
+  /** What became of a request of each: its status, or in how many seconds it can be sent again. */
+  const answers = async () => {
     const paths = ['/api/account/details', '/api/items/all', '/api/get_user_info'];
-    const answers = paths.map((each) => running.get(`${each}?api_key=${running.apiKey}`));
-    return (await Promise.all(answers)).map(({ status }) => status);
+    const got = paths.map((each) => running.get(`${each}?api_key=${running.apiKey}`));
+    return (await Promise.all(got)).map(
+      ({ status, headers }) => headers.get('retry-after') ?? status,
+    );
   };
   faults.at('/api/items/all').rateLimit = true;
   faults.at('login-api').errorRate = 1;
-  expect(await statuses()).toEqual([200, 429, 500]);
+  expect(await answers()).toEqual([200, '30', 500]);
   faults.rateLimit = 1;
-  expect(await statuses()).toEqual([429, 429, 429]);
+  faults.at('key-api').rateLimit = 2;
+  expect(await answers()).toEqual(['2', '30', '1']);
   for (const page of ['/sandbox/console', `/api/oauth?app_id=${running.appId}`, '/health']) {
     expect((await running.get(page)).status).toBe(200);
   }
-  faults.at('/api/items/all').rateLimit = false;
-  faults.at('key-api').html = true;
-  faults.rateLimit = false;
-  expect(await statuses()).toEqual([200, 200, 500]);
   faults.clear();
-  expect(await statuses()).toEqual([200, 200, 200]);
+  expect(await answers()).toEqual([200, 200, 200]);
 });
 
 it('a lost answer has spent the auth_key; a refused request has not', async ({ running }) => {
