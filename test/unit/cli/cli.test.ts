@@ -89,17 +89,6 @@ describe('marketgate verify', () => {
   });
 });
 
-it('lists, pages and help are wrapped at the width of the terminal, code is left alone', async () => {
-  const longest = async (...args: string[]) => {
-    const lines = (await cli(args, {}, { columns: 80 })).out.split('\n');
-    return Math.max(...lines.filter((line) => !line.startsWith('  ')).map(({ length }) => length));
-  };
-  expect(await longest('explain')).toBeLessThan(81);
-  expect(await longest('explain', 'service_unavailable')).toBeLessThan(81);
-  const help = await cli(['doctor', '--help'], {}, { columns: 60 });
-  expect(help.out).toMatch(/^ {2}--env <path> .*\n {20,}\S/m);
-});
-
 describe('settings', () => {
   const fileOf = async (text: string | Buffer): Promise<string> => {
     const path = newPath('.env');

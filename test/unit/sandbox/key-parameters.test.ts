@@ -30,18 +30,6 @@ it.for([
   expect([status, body]).toEqual([400, { status: 'error', msg: `The purchase code ${msg}.` }]);
 });
 
-it.for([
-  ['api_key=x', 400, 'The api key must be a string.'],
-  ['item_id[]=1042', 400, 'The item id field is required.'],
-  ['item_id=1042.5', 400, 'The item id must be an integer.'],
-  ['item_id=-1042', 404, 'Item Not Found'],
-] as const)('"%s" of items/item, after an api_key: %i %s', async (row, { running }) => {
-  const [query, ...expected] = row;
-  const path = `/api/items/item?api_key=${running.apiKey}&${query}`;
-  const { status, body } = await running.get(path);
-  expect([status, body.msg]).toEqual(expected);
-});
-
 const error = (msg: unknown) => ({ status: 'error', msg });
 const loginError = (message: unknown) => ({ error: true, message });
 it.for([
