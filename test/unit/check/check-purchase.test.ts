@@ -83,6 +83,9 @@ it('a client that is no id is a TypeError, also where the cache answers', async 
 
 describe('checkPurchase', () => {
   it('is unknown where the service could not tell, and rejects with any other error', async () => {
+    // As a wrapper that has swallowed an error gives it.
+    const swallowed = await decide(undefined as never);
+    expect(swallowed).toMatchObject({ error: { code: 'unexpected_response' } });
     const error = new MarketgateError('service_refused', 'x');
     const failing = (error: Error) =>
       checkPurchase({ validatePurchase: () => Promise.reject(error) }, CODE, { client });
@@ -92,17 +95,10 @@ describe('checkPurchase', () => {
     await expect(decide(purchase, { accept })).rejects.toThrow('mine');
   });
 
-  it('goes by the conditions that its options inherit, or have as getters', async () => {
-    class Conditions {
-      readonly client = client;
-      get item() {
-        return 7;
-      }
-    }
-    for (const options of [Object.create({ client, item: 7 }), new Conditions()]) {
-      const keyApi = { validatePurchase: async () => purchase };
-      expect(await checkPurchase(keyApi, CODE, options)).toEqual(denied('purchase_item_mismatch'));
-    }
+  it('goes by the conditions that its options inherit', async () => {
+    const keyApi = { validatePurchase: async () => purchase };
+    const options = Object.create({ client, item: 7 });
+    expect(await checkPurchase(keyApi, CODE, options)).toEqual(denied('purchase_item_mismatch'));
   });
 
   it('ends with its signal', async () => {

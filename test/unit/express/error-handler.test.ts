@@ -110,14 +110,17 @@ describe('errorHandler', () => {
     },
   );
 
-  it('logs why the page that needs a login could not be saved, and shows the error', async () => {
+  it.each<[by: string, session: object, more: unknown[]]>([
+    [': session.save failed', { save: () => Promise.reject(new Error('full')) }, []],
+    ['', Object.freeze({}), [expect.any(TypeError)]],
+  ])('logs that the page that needs a login could not be saved%s', async (by, session, more) => {
     const log = vi.fn();
-    const session = { save: () => Promise.reject(new Error('full')) };
     const app = express();
     app.use((req, _res, next) => next(void Object.assign(req, { session })));
     app.use(appThat(failure('login_required'), { log, loginPath: '/login' }));
     await request(app).get('/').set('accept', BROWSER).expect(401);
-    expect(log.mock.calls).toEqual([[expect.stringMatching(/could not be saved: session\.save/)]]);
+    const line = expect.stringMatching(new RegExp(`could not be saved${by || '$'}`));
+    expect(log.mock.calls).toEqual([[line, ...more]]);
   });
 
   it('renders the page of the app for browsers, with its headers, and passes on its failure', async () => {

@@ -5,6 +5,7 @@ import {
   errorHandler,
   loadUser,
   MarketgateError,
+  MemoryTokenStore,
   type Middleware,
   requireAccessToken,
   requireLogin,
@@ -23,6 +24,7 @@ import { serving } from '../clients/login-support.js';
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 const EXPIRED = { code: 'access_token_expired', status: 401 };
 const LOGIN = { code: 'login_required', status: 401 };
+const UNAVAILABLE = { code: 'store_unavailable', status: 503 };
 
 const token = (value: string, expiresAt = Number.MAX_SAFE_INTEGER) => ({
   value,
@@ -107,55 +109,43 @@ it('currentUser gives the logged-in user, typed, and elsewhere names the guard t
   }
 });
 
-describe('requireAccessToken and loadUser', () => {
-  const loginApi = { getUser: async () => userInfo };
-  const both = (tokenStore: TokenStore, userId?: UserIdSource): Middleware[] => [
+it.each<[string, UserIdSource | undefined, unknown]>([
+  ['req.user.id by default', undefined, { id: '77' }],
+  ['where the app says, later and as a number', async () => 77, { id: 'row-1' }],
+])('a user with a token is let through, privately; the id is %s', async (_where, userId, user) => {
+  const tokenStore = storeWith();
+  for (const guard of [
     requireAccessToken({ tokenStore, userId }),
-    loadUser(loginApi, { tokenStore, userId }),
-  ];
+    loadUser({ getUser: async () => userInfo }, { tokenStore, userId }),
+  ]) {
+    const { error, res } = await run(guard, user);
+    const headers = [res.getHeader('cache-control'), res.getHeader('vary')];
+    expect([error, ...headers]).toEqual([undefined, 'private', 'Cookie']);
+  }
+  expect(vi.mocked(tokenStore.get).mock.calls).toEqual([['77'], ['77']]);
+});
 
-  it.each<[string, UserIdSource | undefined, unknown]>([
-    ['req.user.id by default', undefined, { id: '77' }],
-    ['where the app says, later and as a number', async () => 77, { id: 'row-1' }],
-  ])('let a user with a token through, privately; the id is %s', async (_where, userId, user) => {
-    const tokenStore = storeWith();
-    for (const guard of both(tokenStore, userId)) {
-      const { error, res } = await run(guard, user);
-      const headers = [res.getHeader('cache-control'), res.getHeader('vary')];
-      expect([error, ...headers]).toEqual([undefined, 'private', 'Cookie']);
-    }
-    expect(vi.mocked(tokenStore.get).mock.calls).toEqual([['77'], ['77']]);
-  });
+const idOf: UserIdSource = (req) => (req.user as unknown as { idThere: string }).idThere;
+const down = new Error('the database is down');
+const message = expect.stringContaining('option "userId"');
+const broken = storeWith({ get: throwing(new Error('cannot read token-1')) });
 
-  const idOf: UserIdSource = (req) => (req.user as unknown as { idThere: string }).idThere;
-  const down = new Error('the database is down');
-  const message = expect.stringContaining('option "userId"');
-
-  it.each<[string, unknown, UserIdSource | undefined, object]>([
-    ['nobody', null, undefined, LOGIN],
-    ['nobody, of whom userId reads a field', null, idOf, LOGIN],
-    ['a user without a marketplace account', { id: '1' }, () => undefined, LOGIN],
-    ['a user whose id is missing by default', {}, undefined, { message }],
-    // A BIGINT column read as a number: the id of another user.
-    ['a user whose id is not exact', { id: 2 ** 53 }, undefined, { message }],
-    ['nobody, where userId cannot find out', null, throwing(down), down],
-    ['a user of whom userId fails', { id: '1' }, throwing(new TypeError('x')), { message: 'x' }],
-  ])('for %s give the login, or the error of the app', async (_who, user, userId, expected) => {
-    for (const guard of both(storeWith(), userId)) {
-      expect((await run(guard, user)).error).toMatchObject(expected);
-    }
-  });
-
-  it.each<[string, TokenStore['get'], object]>([
-    ['has no token', async () => undefined, EXPIRED],
-    ['throws', throwing(new Error('cannot read token-1')), { code: 'store_unavailable' }],
-  ])('let nobody in where the store %s, and give nothing away', async (_name, get, expected) => {
-    for (const guard of both(storeWith({ get }))) {
-      const { error } = await run(guard);
-      expect(error).toMatchObject(expected);
-      expect(String(error)).not.toContain('token-1');
-    }
-  });
+it.each<[string, unknown, UserIdSource | undefined, object, TokenStore?]>([
+  ['nobody', null, undefined, LOGIN],
+  ['nobody, of whom userId reads a field', null, idOf, LOGIN],
+  ['a user without a marketplace account', { id: '1' }, () => undefined, LOGIN],
+  ['a user whose id is missing by default', {}, undefined, { message }],
+  // A BIGINT column read as a number: the id of another user.
+  ['a user whose id is not exact', { id: 2 ** 53 }, undefined, { message }],
+  ['nobody, where userId cannot find out', null, throwing(down), down],
+  ['a user of whom userId fails', { id: '1' }, throwing(new TypeError('x')), { message: 'x' }],
+  ['a user without a token', { id: '1' }, undefined, EXPIRED, new MemoryTokenStore()],
+  ['a user whose token cannot be read', { id: '1' }, undefined, UNAVAILABLE, broken],
+])('for %s a guard gives the login, or the error of the app', async (...row) => {
+  const [, user, userId, expected, tokenStore = storeWith()] = row;
+  const { error } = await run(requireAccessToken({ tokenStore, userId }), user);
+  expect(error).toMatchObject(expected);
+  expect(String(error)).not.toContain('token-1');
 });
 
 it('requireAccessToken ends with the token, by its clock or the machine’s', async () => {
