@@ -100,9 +100,3 @@ it.each([
   const { code, out } = await cli(['explain', row[0]]);
   expect([code, out]).toEqual([0, expect.stringMatching(row[1])]);
 });
-
-it.each(['toString', '../codes'])('marketgate explain knows no code %j', async (what) => {
-  const { code, out, err } = await cli(['explain', what]);
-  expect([code, out]).toEqual([2, '']);
-  expect(err).toContain('"marketgate explain" lists all');
-});
