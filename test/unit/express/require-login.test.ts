@@ -14,6 +14,7 @@ import {
 } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest';
+import { note } from '../../../src/web/login-request.js';
 import { throwing } from '../../support/errors.js';
 import { runMiddleware } from '../../support/fake-response.js';
 import { json, page, text, type WireAnswer } from '../../support/service-in-memory.js';
@@ -89,6 +90,12 @@ describe('requireLogin', () => {
       expect(log).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('own loginPath'));
       expect(text).not.toContain('href="/login');
     }
+    // The strategy itself refuses a prefetch of that path.
+    const strategy: Middleware = (req, _res, next) => {
+      note(req, { isFresh: false });
+      next(new MarketgateError('login_required', 'x'));
+    };
+    await go(appOf(strategy, { loginPath: '/login' }), '/login').expect(401);
   });
 
   it('warns where the session has a user whom passport.session() has not read', async () => {
@@ -109,20 +116,22 @@ it('currentUser gives the logged-in user, typed, and elsewhere names the guard t
   }
 });
 
-it.each<[string, UserIdSource | undefined, unknown]>([
-  ['req.user.id by default', undefined, { id: '77' }],
-  ['where the app says, later and as a number', async () => 77, { id: 'row-1' }],
-])('a user with a token is let through, privately; the id is %s', async (_where, userId, user) => {
+it.each<[string, object, unknown, string?]>([
+  ['req.user.id by default', {}, { id: '77' }],
+  ['where the app says, later and as a number', { userId: async () => 77 }, { id: 'row-1' }],
+  ['after the name of another strategy', { strategy: 'b' }, { id: '77' }, 'b:77'],
+])('a user with a token is let through, privately; the id is %s', async (...row) => {
+  const [, options, user, name = '77'] = row;
   const tokenStore = storeWith();
   for (const guard of [
-    requireAccessToken({ tokenStore, userId }),
-    loadUser({ getUser: async () => userInfo }, { tokenStore, userId }),
+    requireAccessToken({ tokenStore, ...options }),
+    loadUser({ getUser: async () => userInfo }, { tokenStore, ...options }),
   ]) {
     const { error, res } = await run(guard, user);
     const headers = [res.getHeader('cache-control'), res.getHeader('vary')];
     expect([error, ...headers]).toEqual([undefined, 'private', 'Cookie']);
   }
-  expect(vi.mocked(tokenStore.get).mock.calls).toEqual([['77'], ['77']]);
+  expect(vi.mocked(tokenStore.get).mock.calls).toEqual([[name], [name]]);
 });
 
 const idOf: UserIdSource = (req) => (req.user as unknown as { idThere: string }).idThere;
