@@ -1,97 +1,57 @@
-import type { SharedCache } from 'marketgate';
-
-interface Row {
-  readonly value: string;
-  /** When it was requested, and when it expires, by the cache's own clock. */
-  readonly from: number;
-  readonly expiresAt: number;
-}
-
-interface Listener {
-  onMessage(message: string): void;
-  onListening(isListening: boolean): void;
-}
+import type { SharedCache, SharedValue } from 'marketgate';
 
 /** How long the end of a lease is remembered, in milliseconds. */
 const LEASE_LIFE = 120_000;
 
-/** A shared cache in memory, for the processes of one test. It has a clock of its own, as Redis has. */
+/** A shared cache in memory, for the processes of one test. Its clock is its own, as that of Redis is. */
 export class MemorySharedCache implements SharedCache {
-  readonly rows = new Map<string, Row>();
-  readonly leases = new Map<string, { readonly text: string; readonly expiresAt: number }>();
+  /** The values, with when they were requested and when they expire. */
+  readonly rows = new Map<string, { value: string; from: number; expiresAt: number }>();
+  readonly leases = new Map<string, { text: string; expiresAt: number }>();
   /** The methods that were called, in order. */
   readonly calls: (keyof SharedCache)[] = [];
   /** The messages that were published, in order. */
   readonly messages: string[] = [];
-  /** The methods that reject: all of them as while Redis is down, `write` and `withdraw` as when it is full. */
-  readonly broken = new Set<keyof SharedCache>();
-  readonly #listeners = new Set<Listener>();
-  readonly #clock: () => number;
+  readonly listeners = new Set<(message: string) => void>();
   #withdrawals = 0;
 
-  /** @param clock - milliseconds; by default it stands still. */
-  constructor(clock: () => number = () => 1_800_000_000_000) {
-    this.#clock = clock;
+  constructor(private readonly clock: () => number) {}
+
+  async read(key: string): Promise<SharedValue> {
+    this.calls.push('read');
+    const [row, lease, now] = [this.rows.get(key), this.#leaseOf(key), this.clock()];
+    if (row === undefined || row.expiresAt <= now) return { age: 0, lease };
+    return { value: row.value, age: now - row.from, lease };
   }
 
-  /** How many subscriptions there are. */
-  get listeners(): number {
-    return this.#listeners.size;
-  }
-
-  async read(key: string): Promise<{ value?: string; age: number; lease: string }> {
-    this.#called('read');
-    const row = this.rows.get(key);
-    const lease = this.#leaseOf(key);
-    if (row === undefined || row.expiresAt <= this.#clock()) return { age: 0, lease };
-    return { value: row.value, age: this.#clock() - row.from, lease };
-  }
-
-  async write(
-    key: string,
-    value: string,
-    age: number,
-    ttl: number,
-    lease: string,
-  ): Promise<boolean> {
-    this.#called('write');
+  async write(...given: Parameters<SharedCache['write']>): Promise<boolean> {
+    const [key, value, age, ttl, lease] = given;
+    this.calls.push('write');
     if (lease !== this.#leaseOf(key)) return false;
-    const now = this.#clock();
+    const now = this.clock();
     this.rows.set(key, { value, from: now - age, expiresAt: now + ttl });
     return true;
   }
 
   async withdraw(key: string, value: string | undefined, ttl: number): Promise<void> {
-    this.#called('withdraw');
-    const now = this.#clock();
-    this.#withdrawals++;
-    this.leases.set(key, { text: `lease ${this.#withdrawals}`, expiresAt: now + LEASE_LIFE });
-    this.rows.delete(key);
-    if (value !== undefined) this.rows.set(key, { value, from: now, expiresAt: now + ttl });
+    this.calls.push('withdraw');
+    const now = this.clock();
+    this.leases.set(key, { text: `lease ${++this.#withdrawals}`, expiresAt: now + LEASE_LIFE });
+    if (value === undefined) this.rows.delete(key);
+    else this.rows.set(key, { value, from: now, expiresAt: now + ttl });
   }
 
   async publish(message: string): Promise<void> {
-    this.#called('publish');
+    this.calls.push('publish');
     this.messages.push(message);
-    for (const { onMessage } of [...this.#listeners]) onMessage(message);
+    for (const onMessage of this.listeners) onMessage(message);
   }
 
-  async subscribe(
-    onMessage: Listener['onMessage'],
-    onListening: Listener['onListening'],
-  ): Promise<() => Promise<void>> {
-    this.#called('subscribe');
-    const listener = { onMessage, onListening };
-    this.#listeners.add(listener);
+  async subscribe(...[onMessage, onListening]: Parameters<SharedCache['subscribe']>) {
+    this.calls.push('subscribe');
+    this.listeners.add(onMessage);
     onListening(true);
-    return async () => void this.#listeners.delete(listener);
-  }
-
-  /** All connections are lost and come back, as when Redis restarts. The rows stay; {@link clear} loses them. */
-  reconnect(): void {
-    for (const isListening of [false, true]) {
-      for (const { onListening } of [...this.#listeners]) onListening(isListening);
-    }
+    return async () => void this.listeners.delete(onMessage);
   }
 
   /** Loses everything, as a restart without persistence does. */
@@ -100,13 +60,8 @@ export class MemorySharedCache implements SharedCache {
     this.leases.clear();
   }
 
-  #called(method: keyof SharedCache): void {
-    this.calls.push(method);
-    if (this.broken.has(method)) throw new Error(`${method} is refused`);
-  }
-
   #leaseOf(key: string): string {
     const lease = this.leases.get(key);
-    return lease !== undefined && lease.expiresAt > this.#clock() ? lease.text : '';
+    return lease !== undefined && lease.expiresAt > this.clock() ? lease.text : '';
   }
 }

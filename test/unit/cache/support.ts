@@ -43,7 +43,7 @@ export function moveTimeByHand(): void {
 }
 
 export type Fault = 'cut' | 'frozen' | 'full' | 'without publish' | 'without messages';
-/** What each fault refuses. `cut` and `frozen` refuse everything, and messages do not arrive. */
+/** What each fault refuses. Messages do not arrive where the subscription is refused. */
 const REFUSED: Record<Fault, readonly (keyof SharedCache)[]> = {
   cut: ['read', 'write', 'withdraw', 'publish', 'subscribe'],
   frozen: [],
@@ -54,63 +54,43 @@ const REFUSED: Record<Fault, readonly (keyof SharedCache)[]> = {
 
 /** The way of one process to the shared cache, which can be broken. */
 export class Link implements SharedCache {
-  readonly shared: MemorySharedCache;
   fault: Fault | undefined;
   #onListening: (isListening: boolean) => void = () => {};
-  /** Messages that arrive when the link is no longer frozen. */
-  readonly #late: (() => void)[] = [];
 
-  constructor(shared: MemorySharedCache) {
-    this.shared = shared;
-  }
+  constructor(private readonly shared: MemorySharedCache) {}
 
   break(fault: Fault): void {
-    this.mend();
     this.fault = fault;
-    if (REFUSED[fault].includes('subscribe')) this.#onListening(false);
+    if (this.#refuses('subscribe')) this.#onListening(false);
   }
 
   mend(): void {
-    const { fault } = this;
+    const wasDeaf = this.#refuses('subscribe');
     this.fault = undefined;
-    for (const arrive of this.#late.splice(0)) arrive();
-    if (fault && REFUSED[fault].includes('subscribe')) this.#onListening(true);
+    if (wasDeaf) this.#onListening(true);
   }
 
-  reconnect(): void {
-    this.break('cut');
-    this.mend();
-  }
-
-  read(key: string): ReturnType<SharedCache['read']> {
-    return this.#call('read', () => this.shared.read(key));
-  }
-
-  write(...given: Parameters<SharedCache['write']>): Promise<boolean> {
-    return this.#call('write', () => this.shared.write(...given));
-  }
-
-  withdraw(...given: Parameters<SharedCache['withdraw']>): Promise<void> {
-    return this.#call('withdraw', () => this.shared.withdraw(...given));
-  }
-
-  publish(message: string): Promise<void> {
-    return this.#call('publish', () => this.shared.publish(message));
-  }
-
-  subscribe(...[onMessage, onListening]: Parameters<SharedCache['subscribe']>) {
-    return this.#call('subscribe', () => {
+  read: SharedCache['read'] = (key) => this.#call('read', () => this.shared.read(key));
+  write: SharedCache['write'] = (...given) =>
+    this.#call('write', () => this.shared.write(...given));
+  withdraw: SharedCache['withdraw'] = (...given) =>
+    this.#call('withdraw', () => this.shared.withdraw(...given));
+  publish: SharedCache['publish'] = (message) =>
+    this.#call('publish', () => this.shared.publish(message));
+  subscribe: SharedCache['subscribe'] = (onMessage, onListening) =>
+    this.#call('subscribe', () => {
       this.#onListening = onListening;
-      return this.shared.subscribe((message) => {
-        if (this.fault === 'frozen') this.#late.push(() => onMessage(message));
-        else if (!this.fault || !REFUSED[this.fault].includes('subscribe')) onMessage(message);
-      }, onListening);
+      const onArrival = (text: string) => !this.#refuses('subscribe') && onMessage(text);
+      return this.shared.subscribe(onArrival, onListening);
     });
+
+  #refuses(method: keyof SharedCache): boolean {
+    return this.fault !== undefined && REFUSED[this.fault].includes(method);
   }
 
   async #call<T>(method: keyof SharedCache, run: () => Promise<T>): Promise<T> {
     if (this.fault === 'frozen') return new Promise(() => {});
-    if (this.fault && REFUSED[this.fault].includes(method)) throw new Error(`${method} is refused`);
+    if (this.#refuses(method)) throw new Error(`${method} is refused`);
     return run();
   }
 }
@@ -123,14 +103,11 @@ export function fleet() {
   /** Time passes with the timers, and by `service.later`. */
   const clock = () => service.now + performance.now();
   const shared = new MemorySharedCache(clock);
-  const processes: Process[] = [];
 
   const join = (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}): Process => {
     const link = new Link(shared);
     const keyApi = service.client({ cache: { shared: link, ...cache }, clock, ...options });
-    const joined = Object.assign(keyApi, { link });
-    processes.push(joined);
-    return joined;
+    return Object.assign(keyApi, { link });
   };
   const joinAndAsk = async (...given: Parameters<typeof join>): Promise<Process> => {
     const joined = join(...given);
@@ -162,25 +139,11 @@ export function fleet() {
     joinTwo: async () => [await joinAndAsk(), await joinAndAsk()] as const,
     pass,
     during,
-    /** All connections are lost and come back. */
-    reconnect(): void {
-      for (const { link } of processes) link.reconnect();
-    },
-    /** The service withdraws the purchase, and one process asks. */
+    /** The service withdraws the purchase, one process asks, and then nobody can. */
     async refund(by: KeyApi): Promise<void> {
       service.says = 'negative';
       expect(await during(by.validatePurchase(CODE, { fresh: true }))).toBeNull();
-    },
-    /** The service has withdrawn the purchase, and the processes say so. */
-    async expectRefused(...by: KeyApi[]): Promise<void> {
-      service.says = 'negative';
-      for (const each of by) expect(await during(each.validatePurchase(CODE))).toBeNull();
-    },
-    /** The processes have the positive answer. */
-    async expectSold(...by: KeyApi[]): Promise<void> {
-      for (const each of by) {
-        expect((await during(each.validatePurchase(CODE)))?.purchase_code).toBe(CODE);
-      }
+      service.says = 'outage';
     },
   };
 }
