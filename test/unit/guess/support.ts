@@ -1,7 +1,6 @@
 import type { KeyApiOptions } from 'marketgate';
-import { ACCOUNT, keyApiOn } from '../../support/key-api-service.js';
+import { keyApiOn, VALIDATION } from '../../support/key-api-service.js';
 import { json, page, type Reply } from '../../support/service-in-memory.js';
-import { VALIDATION } from '../../support/shop.js';
 import { purchase, refusal, success } from '../../support/wire.js';
 
 export const MINUTE = 60_000;
@@ -25,35 +24,39 @@ export const endOf = (call: Promise<unknown>): Promise<string> =>
   );
 
 /**
- * A service that answers `wrong-1` with no, `valid-1` with yes, and so on, while it is `up`; and how the question of a
- * client about a code ends. Every code is another one, unless it is numbered.
+ * A service that answers `wrong-1` with no, `valid-1` with yes, and so on; and how the question of a client about a code ends.
+ * Every code is another one, unless it is numbered.
  */
 export function shopWith(options: Partial<KeyApiOptions> = {}) {
   const { service, keyApi } = keyApiOn({}, options);
   // The check of the api_key is remembered, and not what is counted here.
   const ready = keyApi.getAccount();
-  let isUp = true;
   service.override = ({ path, parameter }) => {
-    if (!isUp) return page(503);
     if (path !== VALIDATION) return undefined;
     const code = String(parameter('purchase_code'));
     return ANSWERS[code.replace(/-.*/, '')]?.(code);
   };
   let codes = 0;
+  const ask = async (kind: string, client: unknown = 'anna', call: object = {}) => {
+    await ready;
+    const code = kind.includes('-') ? kind : `${kind}-${++codes}`;
+    return endOf(keyApi.validatePurchase(code, { client: client as string, ...call }));
+  };
   return {
     service,
     keyApi,
-    async ask(kind: string, client: string | false = 'anna', call: object = {}): Promise<string> {
-      await ready;
-      const code = kind.includes('-') ? kind : `${kind}-${++codes}`;
-      return endOf(keyApi.validatePurchase(code, { client, ...call }));
-    },
-    /** The service is down, or is up again. */
-    setUp(value: boolean): void {
-      isUp = value;
+    ask,
+    /** How the questions of one client end, one after the other. */
+    async askAll(...kinds: string[]): Promise<string[]> {
+      const ends = [];
+      for (const kind of kinds) ends.push(await ask(kind));
+      return ends;
     },
     /** How often it was asked about codes. */
-    asked: () => service.asked(VALIDATION),
-    accountAsked: () => service.asked(ACCOUNT),
+    asked: () => service.asked(),
   };
 }
+
+/** The same, where each client has so many guesses. */
+export const shopOf = (limit: number, options: Partial<KeyApiOptions> = {}) =>
+  shopWith({ guessLimit: { limit }, ...options });
