@@ -13,8 +13,6 @@ import { alone, fleet, HOUR, MINUTE } from './support.js';
 // `getItem` does not ask for it again for a minute."
 
 const withoutList = ({ path }: { path: string }) => (path === ITEMS ? page(500) : undefined);
-/** A list with an item that cannot be read. */
-const UNREADABLE = [item, { ...item, id: 'seven' }];
 
 /** How often the list was asked for, and items by themselves. */
 const requests = (service: KeyApiService) => [service.asked(ITEMS), service.asked(ITEM)];
@@ -80,7 +78,7 @@ describe('an item', () => {
   });
 
   it.each<[string, 'positive' | 'negative', unknown[]]>([
-    ['has items that cannot be read', 'positive', UNREADABLE],
+    ['has items that cannot be read', 'positive', [item, { ...item, id: 'seven' }]],
     ['is empty', 'positive', []],
     ['is empty by a negative answer', 'negative', []],
   ])('is asked for by itself where the list %s, and the list once', async (_which, says, items) => {
@@ -88,15 +86,6 @@ describe('an item', () => {
     for (const id of [7, 8, 7]) {
       expect((await keyApi.getItem(id))?.id).toBe(says === 'positive' ? id : undefined);
     }
-    expect(requests(service)).toEqual([1, 2]);
-  });
-
-  it('asks once for a list with items that cannot be read, also where the shared cache does not take it', async () => {
-    const { service, join, during } = fleet();
-    service.items = UNREADABLE;
-    const keyApi = join();
-    keyApi.link.break('full');
-    for (const id of [7, 8]) expect((await during(keyApi.getItem(id)))?.id).toBe(id);
     expect(requests(service)).toEqual([1, 2]);
   });
 
