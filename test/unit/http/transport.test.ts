@@ -12,91 +12,38 @@ import { answered, keyApiOf, loginApiOf } from './support.js';
 
 const eventually = (check: () => void) => vi.waitFor(check, { interval: 2, timeout: 40_000 });
 
-const endless: Answerer = (_request, res) => {
-  const chunk = Buffer.alloc(16 * 1024, ' ');
-  const more = (): void => {
-    if (!res.destroyed) res.write(chunk, more);
-  };
-  more();
-};
 const BODY = JSON.stringify(success({ data: account }));
 const encoded =
   (encoding: string, bytes: Buffer): Answerer =>
   (_request, res) =>
     res.writeHead(200, { 'content-encoding': encoding }).end(bytes);
-/** A server that answers with these bytes, whatever comes. */
-async function rawServer(bytes: string): Promise<string> {
-  const server = createServer((socket) => socket.on('data', () => socket.write(bytes)));
-  return `http://127.0.0.1:${await portOf(server)}`;
-}
 
-describe.each<[string, () => ClientOptions]>([
-  ["the package's own connections", () => ({})],
-  ['fetch', () => ({ fetch: globalThis.fetch })],
-])('through %s', (_way, options) => {
-  const open = (url: string, others: object = {}) => keyApiOf(url, { ...options(), ...others });
+describe.each<[string, ClientOptions['fetch']]>([
+  ["the package's own connections", undefined],
+  ['fetch', globalThis.fetch],
+])('through %s', (_way, fetch) => {
+  const open = (url: string, others: object = {}) => keyApiOf(url, { fetch, ...others });
 
-  it('a request names itself, asks for JSON uncompressed, and is not taken for a browser', async () => {
-    const upstream = await startUpstream(answered);
-    await open(`${upstream.url}/shop/`).getAccount();
-    expect(upstream.requests).toMatchObject([
-      {
-        path: '/shop/api/account/details',
-        headers: {
-          accept: 'application/json',
-          'accept-encoding': 'identity',
-          'user-agent': expect.stringMatching(
-            /^marketgate\/(?!.*(Mozilla|Chrome|Firefox|Edge|Opera))/i,
-          ),
-        },
-      },
-    ]);
-  });
-
-  it.each([302, 308])('HTTP %d is refused, and not followed', async (status) => {
+  it('a redirect is refused, and not followed', async () => {
     const other = await startUpstream(answered);
     const upstream = await startUpstream((_request, res) => {
-      res.writeHead(status, { location: `${other.url}/api/purchases/validation` }).end();
+      res.writeHead(308, { location: `${other.url}/api/purchases/validation` }).end();
     });
-    const error = await rejection(open(upstream.url).validatePurchase(CODE));
-    expect(error).toMatchObject({ code: 'unexpected_response' });
     // Only the origin: the rest can repeat what was sent.
-    expect(error.message).toContain(`redirected to ${other.url};`);
-    expect(upstream.requests).toMatchObject([
-      {
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: `api_key=${KEY}&purchase_code=${CODE}`,
-      },
-    ]);
+    const call = open(upstream.url).validatePurchase(CODE);
+    await expectError(call, 'unexpected_response', `redirected to ${other.url};`);
+    expect(upstream.requests).toMatchObject([{ body: `api_key=${KEY}&purchase_code=${CODE}` }]);
     expect(other.requests).toHaveLength(0);
   });
 
-  it.each<[string, Answerer]>([
-    ['is endless', endless],
-    ['unpacks into one that is', encoded('gzip', gzipSync(Buffer.alloc(4_000_000, ' ')))],
-  ])('a response that %s, larger than maxResponseBytes is refused', async (_how, answer) => {
-    const upstream = await startUpstream(answer);
-    await expectError(
-      open(upstream.url, { maxResponseBytes: 10_000 }).getAccount(),
-      'unexpected_response',
-      'larger than 10000 bytes; raise "maxResponseBytes"',
-    );
-  });
-
-  const paused = { code: 'service_unavailable', retryAfter: 7 };
-  it.each<[number, string, object, object]>([
-    [429, 'is too large', paused, { maxResponseBytes: 999 }],
-    [503, 'never ends', paused, { timeout: 300 }],
-    [503, 'cannot be unpacked', paused, {}],
-    [302, 'never ends', { code: 'unexpected_response' }, {}],
-  ])('HTTP %d counts although its body %s', async (status, how, expected, limit) => {
+  it('a response that is larger than maxResponseBytes, or endless, is refused', async () => {
     const upstream = await startUpstream((_request, res) => {
-      const encoding = how === 'cannot be unpacked' && { 'content-encoding': 'gzip' };
-      res.writeHead(status, { 'retry-after': '7', location: '/', ...encoding });
-      res.write('x'.repeat(5000));
-      if (how !== 'never ends') res.end();
+      const more = () => res.destroyed || res.write(' '.repeat(16_384), more);
+      more();
     });
-    expect(await rejection(open(upstream.url, limit).getAccount())).toMatchObject(expected);
+    const call = open(upstream.url, { maxResponseBytes: 10_000 }).getAccount();
+    const says = 'larger than 10000 bytes; raise "maxResponseBytes"';
+    await expectError(call, 'unexpected_response', says);
   });
 
   it.each<[string, (res: ServerResponse) => unknown]>([
@@ -109,27 +56,6 @@ describe.each<[string, () => ClientOptions]>([
     const upstream = await startUpstream((_request, res) => cut(res));
     const call = open(upstream.url).getAccount();
     await expectError(call, 'service_unavailable', /connection was cut|answer was cut off/);
-  });
-
-  it('no connection is an outage, and so is https to a port that speaks plain http', async () => {
-    const url = await refusing();
-    await expectError(
-      open(url).getAccount(),
-      'service_unavailable',
-      `GET /api/account/details: the connection was refused (ECONNREFUSED); check that ${url} runs`,
-    );
-    const upstream = await startUpstream((_request, res) => res.end('{}'));
-    const call = open(upstream.url.replace('http:', 'https:')).getAccount();
-    await expectError(call, 'service_unavailable', 'the port does not speak TLS');
-  });
-
-  it.each([
-    ['never comes', (_res: ServerResponse) => {}],
-    ['trickles', (res: ServerResponse) => res.writeHead(200).write('{"status":')],
-  ])('the timeout ends a call whose response %s', async (_name, answer) => {
-    const upstream = await startUpstream((_request, res) => answer(res));
-    const call = open(upstream.url, { timeout: 60 }).getAccount();
-    await expectError(call, 'service_unavailable', 'details: no answer within 60 ms');
   });
 
   it('an abort ends the call with its own reason, and the request on the wire', async () => {
@@ -147,30 +73,72 @@ describe.each<[string, () => ClientOptions]>([
     expect(upstream.requests).toHaveLength(1);
   });
 
-  it('close() ends calls in progress on the wire, and refuses later ones', async () => {
-    const closed = vi.fn();
-    const upstream = await startUpstream((_request, res) => res.on('close', closed));
-    const keyApi = open(upstream.url);
-    const loginApi = loginApiOf(upstream.url, options());
-    const calls = [
-      keyApi.validatePurchase(CODE),
-      keyApi.listItems(),
-      loginApi.exchange('auth-key-1'),
-      loginApi.getUser('a-token'),
-    ].map(rejection);
-    await eventually(() => expect(upstream.requests).toHaveLength(4));
-    await Promise.all([keyApi.close(), keyApi.close(), loginApi.close()]);
-    await eventually(() => expect(closed).toHaveBeenCalledTimes(4));
-    const later = [keyApi.getAccount(), loginApi.exchange('auth-key-2')].map(rejection);
-    for (const error of await Promise.all([...calls, ...later])) {
-      expect(error.code).toBe('service_unavailable');
-      expect(error.message).toContain('this client was closed');
+  it('the timeout ends a call whose response never comes, or trickles', async () => {
+    for (const begin of ['', '{"status":']) {
+      const upstream = await startUpstream((_request, res) => begin && res.write(begin));
+      const call = open(upstream.url, { timeout: 60 }).getAccount();
+      await expectError(call, 'service_unavailable', 'details: no answer within 60 ms');
     }
-    expect(upstream.requests).toHaveLength(4);
   });
 });
 
+it('a request names itself, asks for JSON uncompressed, and is not taken for a browser', async () => {
+  const upstream = await startUpstream(answered);
+  await keyApiOf(`${upstream.url}/shop/`).getAccount();
+  const [request] = upstream.requests;
+  expect(request?.path).toBe('/shop/api/account/details');
+  expect(request?.headers).toMatchObject({
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+  });
+  expect(request?.headers['user-agent']).toMatch(
+    /^marketgate\/(?!.*(Mozilla|Chrome|Firefox|Edge|Opera))/i,
+  );
+});
+
+it('no connection is an outage, and so is https to a port that speaks plain http', async () => {
+  const url = await refusing();
+  const says = `GET /api/account/details: the connection was refused (ECONNREFUSED); check that ${url} runs`;
+  await expectError(keyApiOf(url).getAccount(), 'service_unavailable', says);
+  const upstream = await startUpstream((_request, res) => res.end('{}'));
+  const call = keyApiOf(upstream.url.replace('http:', 'https:')).getAccount();
+  await expectError(call, 'service_unavailable', 'the port does not speak TLS');
+});
+
+it('close() ends calls in progress on the wire, and refuses later ones', async () => {
+  const closed = vi.fn();
+  const upstream = await startUpstream((_request, res) => res.on('close', closed));
+  const [keyApi, loginApi] = [keyApiOf(upstream.url), loginApiOf(upstream.url)];
+  const calls = [keyApi.validatePurchase(CODE), loginApi.exchange('auth-key-1')].map(rejection);
+  await eventually(() => expect(upstream.requests).toHaveLength(2));
+  await Promise.all([keyApi.close(), keyApi.close(), loginApi.close()]);
+  await eventually(() => expect(closed).toHaveBeenCalledTimes(2));
+  const later = [keyApi.getAccount(), loginApi.exchange('auth-key-2')].map(rejection);
+  for (const error of await Promise.all([...calls, ...later])) {
+    expect(error.code).toBe('service_unavailable');
+    expect(error.message).toContain('this client was closed');
+  }
+  expect(upstream.requests).toHaveLength(2);
+});
+
 describe('a response', () => {
+  const paused = { code: 'service_unavailable', retryAfter: 7 };
+  it.each<[number, string, object, object]>([
+    [429, 'is too large', paused, { maxResponseBytes: 999 }],
+    [503, 'never ends', paused, { timeout: 300 }],
+    [503, 'cannot be unpacked', paused, {}],
+    [302, 'never ends', { code: 'unexpected_response' }, {}],
+  ])('with HTTP %d counts although its body %s', async (status, how, expected, limit) => {
+    const upstream = await startUpstream((_request, res) => {
+      const encoding = how === 'cannot be unpacked' && { 'content-encoding': 'gzip' };
+      res.writeHead(status, { 'retry-after': '7', location: '/', ...encoding });
+      res.write('x'.repeat(5000));
+      if (how !== 'never ends') res.end();
+    });
+    const call = keyApiOf(upstream.url, limit).getAccount();
+    expect(await rejection(call)).toMatchObject(expected);
+  });
+
   it.each<[string, string, Buffer]>([
     ['gzip', 'x-gzip', gzipSync(BODY)],
     ['the format of zlib', 'deflate', deflateSync(BODY)],
@@ -185,32 +153,28 @@ describe('a response', () => {
   });
 
   it.each([
-    ['cut', gzipSync(BODY).subarray(0, 15)],
-    ['not compressed as it says', Buffer.from(BODY)],
-  ])('that is %s is no answer', async (_how, bytes) => {
+    ['is cut', gzipSync(BODY).subarray(0, 15), 'compressed, and broken or cut'],
+    ['unpacks to too much', gzipSync(Buffer.alloc(4_000_000, ' ')), 'larger than 10000 bytes'],
+  ])('in gzip that %s is no answer', async (_how, bytes, says) => {
     const upstream = await startUpstream(encoded('gzip', bytes));
-    const call = keyApiOf(upstream.url).getAccount();
-    await expectError(call, 'unexpected_response', 'compressed, and broken or cut');
+    const call = keyApiOf(upstream.url, { maxResponseBytes: 10_000 }).getAccount();
+    await expectError(call, 'unexpected_response', says);
   });
 
   const named = (charset: string) => `application/json; charset=${charset}`;
   const JSON_TYPE = 'application/json';
   const ZOE = '{"data":{"username":"Zoë"}}';
-  const utf16 = (body: string) => Buffer.from(body, 'utf16le').toString('latin1');
+  const utf16 = Buffer.from(ZOE, 'utf16le').toString('latin1');
   const utf8 = (body: string) => Buffer.from(body).toString('latin1');
   it.each<[string, string, string, string | RegExp]>([
     ['in UTF-8, whatever charset is named', named('iso-8859-1'), utf8(ZOE), 'Zoë'],
     ['in UTF-8, behind a byte order mark', JSON_TYPE, utf8(`\uFEFF\n ${ZOE}`), 'Zoë'],
     ['in the charset that is named', named('iso-8859-1'), ZOE, 'Zoë'],
-    ['in UTF-16, if it is named', named('"utf-16le"'), utf16(ZOE), 'Zoë'],
-    ['in UTF-16, if it is not named', JSON_TYPE, utf16('{"x":1}'), /not UTF-8/],
+    ['in UTF-16, if it is named', named('"utf-16le"'), utf16, 'Zoë'],
     ['in no charset that is named', JSON_TYPE, ZOE, /not UTF-8/],
     ['in none that is known', named('klingon'), ZOE, /not UTF-8/],
-    ['in another one than is named', named('utf-8'), ZOE, /not UTF-8/],
-    ['with text ahead', JSON_TYPE, 'Warning: x {"x":1}', /text ahead of the JSON/],
     ['with a comment behind', JSON_TYPE, '{"x":1}<!-- 3 ms -->', /text after the JSON/],
     ['with JSON behind', JSON_TYPE, '{"x":1}{}', /a second JSON text/],
-    ['that was cut', JSON_TYPE, '{"data":{', /broken or cut JSON/],
   ])('is read %s, or refused with that reason', async (_how, type, body, expected) => {
     const answer = text(Buffer.from(body, 'latin1'), 200, { 'content-type': type });
     const { fetch } = new ServiceInMemory(() => answer);
@@ -219,32 +183,26 @@ describe('a response', () => {
     else await expectError(call, 'unexpected_response', expected);
   });
 
-  it.each<[string, string, string | RegExp]>([
-    ['a head over 64 KiB', `200 OK\r\nx: ${'y'.repeat(70_000)}\r\n`, 'longer than 64 KiB'],
-    ['a head that is no HTTP', '200 OK\r\nno colon\r\n', 'not valid HTTP'],
-    [
-      'a length, and chunked at once',
-      '200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n',
-      'where it has a Content-Length and is chunked at once',
-    ],
-    [
-      'chunks, and a length at once',
-      '200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 2\r\n',
-      'where it has a Content-Length and is chunked at once',
-    ],
-    ['HTTP 100', '100 Continue\r\n', 'HTTP 100 or 101'],
-    ['HTTP 101', '101 X\r\nconnection: upgrade\r\nupgrade: websocket\r\n', 'HTTP 100 or 101'],
+  const chunked = 'transfer-encoding: chunked';
+  const both = 'where it has a Content-Length and is chunked at once';
+  it.each<[string, string, string]>([
+    ['a head over 64 KiB', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}`, 'longer than 64 KiB'],
+    ['a head that is no HTTP', 'SSH-2.0-OpenSSH\r\nsecret', 'not valid HTTP/1.1'],
+    ['a length, and chunked', `HTTP/1.1 200 OK\r\ncontent-length: 2\r\n${chunked}`, both],
+    ['chunks, and a length', `HTTP/1.1 200 OK\r\n${chunked}\r\ncontent-length: 2`, both],
+    ['HTTP 100', 'HTTP/1.1 100 Continue', 'HTTP 100 or 101'],
+    ['HTTP 101', 'HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x', 'HTTP 100 or 101'],
   ])('with %s is no outage, because something answered', async (_what, head, says) => {
-    const url = await rawServer(`HTTP/1.1 ${head}\r\n2\r\n{}\r\n0\r\n\r\n`);
-    await expectError(keyApiOf(url).getAccount(), 'unexpected_response', says);
-  });
-
-  it('that is no HTTP is not repeated in the error', async () => {
-    const url = await rawServer('SSH-2.0-OpenSSH\r\nsecret-of-the-service');
-    const error = await rejection(keyApiOf(url).getAccount());
-    expect(error.code).toBe('unexpected_response');
-    expect(error.message).toContain('the answer is not valid HTTP/1.1');
-    expect(everythingOf(error)).not.toContain('secret-of-the-service');
+    const bytes = `${head}\r\n\r\n2\r\n{}\r\n0\r\n\r\n`;
+    const server = createServer((socket) => socket.on('data', () => socket.write(bytes)));
+    const error = await rejection(
+      keyApiOf(`http://127.0.0.1:${await portOf(server)}`).getAccount(),
+    );
+    expect([error.code, error.message]).toEqual([
+      'unexpected_response',
+      expect.stringContaining(says),
+    ]);
+    expect(everythingOf(error)).not.toContain('secret');
   });
 
   it('has a Retry-After date that is compared with its own date, because clocks differ', async () => {
@@ -256,33 +214,32 @@ describe('a response', () => {
   });
 });
 
-describe('without a fetch', () => {
-  it.each<[string, (undici: object) => object, boolean]>([
-    [
-      'undici is found in a bundle that has it at `default` only',
-      (u) => ({ default: u, Agent: undefined }),
-      false,
-    ],
-    [
-      'fetch sends where the runtime has replaced undici, as Bun does',
-      (u) => ({ ...u, Agent: class {} }),
-      true,
-    ],
-  ])('%s', async (_name, make, isFetched) => {
-    const undici = await vi.importActual<object>('undici');
-    vi.doMock('undici', () => make(undici));
-    onTestFinished(() => void vi.doUnmock('undici'));
-    const fetched = vi.spyOn(globalThis, 'fetch');
-    const upstream = await startUpstream(answered);
-    expect((await keyApiOf(upstream.url).getAccount()).username).toBe('adanorth');
-    expect(fetched).toHaveBeenCalledTimes(isFetched ? 1 : 0);
-  });
+it.each<[string, (undici: object) => object, number]>([
+  [
+    'undici, also where a bundle has it at `default` only',
+    (u) => ({ default: u, Agent: undefined }),
+    0,
+  ],
+  [
+    'the fetch of the runtime where that has replaced undici',
+    (u) => ({ ...u, Agent: class {} }),
+    1,
+  ],
+])('without a fetch, requests go through %s', async (_name, make, fetches) => {
+  const undici = await vi.importActual<object>('undici');
+  vi.doMock('undici', () => make(undici));
+  onTestFinished(() => void vi.doUnmock('undici'));
+  const fetched = vi.spyOn(globalThis, 'fetch');
+  const upstream = await startUpstream(answered);
+  expect((await keyApiOf(upstream.url).getAccount()).username).toBe('adanorth');
+  expect(fetched).toHaveBeenCalledTimes(fetches);
 });
 
 describe('a fetch', () => {
   const base = 'https://market.example';
   const calling = (fetch: ClientOptions['fetch'], options: object = {}) =>
-    rejection(keyApiOf(base, { fetch, ...options }).getAccount());
+    keyApiOf(base, { fetch, ...options }).getAccount();
+  const coded = (code: string): Error => Object.assign(new Error('x'), { code });
 
   it('gets the URL, and no redirect to follow', async () => {
     const fetch = vi.fn(async (_url: string, _init: RequestInit) =>
@@ -290,73 +247,56 @@ describe('a fetch', () => {
     );
     const keyApi = keyApiOf(`${base}/shop`, { fetch, validationEncoding: 'query' });
     expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
-    const [url, init] = fetch.mock.calls[0] ?? [];
-    expect(url).toBe(`${base}/shop/api/purchases/validation?api_key=${KEY}&purchase_code=${CODE}`);
-    expect(init).toMatchObject({ method: 'POST', redirect: 'manual', body: null });
+    const url = `${base}/shop/api/purchases/validation?api_key=${KEY}&purchase_code=${CODE}`;
+    const init = { method: 'POST', redirect: 'manual', cache: 'no-store', body: null };
+    expect(fetch.mock.calls).toEqual([[url, expect.objectContaining(init)]]);
   });
 
   it.each([
-    ['follows a redirect all the same', { redirected: true, type: 'basic', status: 200 }],
+    ['follows a redirect all the same', { redirected: true, type: 'basic', status: 503 }],
     ['hides it, as browsers do', { redirected: false, type: 'opaqueredirect', status: 0 }],
-    ['follows one to what says "not now"', { redirected: true, type: 'basic', status: 503 }],
   ])('that %s is refused', async (_name, response) => {
     const given = { headers: new Headers(), body: null, ...response } as Response;
-    const { code, message } = await calling(async () => given);
-    expect([code, message]).toEqual(['unexpected_response', expect.stringContaining('redirected')]);
+    await expectError(
+      calling(async () => given),
+      'unexpected_response',
+      'redirected',
+    );
   });
 
   it('that ignores its signal is left at the deadline, also with its body', async () => {
     const stuck = new Response(new ReadableStream());
     for (const fetch of [() => new Promise<never>(() => {}), async () => stuck]) {
-      const error = await calling(fetch, { timeout: 20 });
-      expect(error.message).toContain('no answer within 20 ms');
+      const call = calling(fetch, { timeout: 20 });
+      await expectError(call, 'service_unavailable', 'no answer within 20 ms');
     }
   });
 
-  const coded = (code: string): Error => Object.assign(new Error('x'), { code });
-  it.each<[string, unknown]>([
+  it.each<[string, unknown, string?]>([
     ['a TypeError with a cause', new TypeError('x', { cause: new Error('x') })],
     ['what a browser says', new TypeError('Failed to fetch')],
     ['what Bun says', new Error('Unable to connect. Is the computer able to access the url?')],
-    ['what Workers say', new Error('Network connection lost.')],
     ['its own timeout', new DOMException('late', 'TimeoutError')],
-    ['an abort of its own', new DOMException('ended', 'AbortError')],
     ['a FetchError', Object.assign(new Error('x'), { name: 'FetchError' })],
-    ["a system's code", coded('ECONNRESET')],
+    ["a system's code", coded('ENOTFOUND'), 'nobody knows the host name'],
     ["undici's code, as the cause", new Error('x', { cause: coded('UND_ERR_SOCKET') })],
-  ])('that fails with %s is a failure of the network', async (_what, error) => {
-    const { code, cause } = await calling(throwing(error));
-    expect([code, cause]).toEqual([
+    ['an expired certificate', coded('CERT_HAS_EXPIRED'), 'the certificate has expired'],
+  ])('that fails with %s is a failure of the network', async (_what, thrown, says = '') => {
+    const error = await rejection(calling(throwing(thrown)));
+    expect([error.code, error.message]).toEqual([
       'service_unavailable',
-      expect.objectContaining({ kind: 'down' }),
+      expect.stringContaining(says),
     ]);
-  });
-
-  it.each([
-    ['CERT_HAS_EXPIRED', 'the certificate has expired'],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate is for another host'],
-    ['CERT_REVOKED', 'the certificate cannot be verified'],
-    ['ENOTFOUND', 'nobody knows the host name'],
-  ])('that fails with %s says that %s', async (code, says) => {
-    const error = new TypeError('fetch failed', { cause: coded(code) });
-    expect((await calling(throwing(error))).message).toContain(says);
-  });
-
-  it('that gives the Response of an error is a failure of the network', async () => {
-    const { code } = await calling(async () => Response.error() as never);
-    expect(code).toBe('service_unavailable');
+    expect(error.cause).toMatchObject({ kind: 'down' });
   });
 
   const circle = Object.assign(new Error('x'), { cause: {} });
   circle.cause = { cause: circle };
   it.each<[string, unknown]>([
-    ['a name that is not defined', new ReferenceError('notDefined is not defined')],
     ['a mistake of types', new TypeError("Cannot read properties of undefined (reading 'x')")],
     ['a dispatcher that was closed', new TypeError('x', { cause: coded('UND_ERR_CLOSED') })],
     ['a file that is missing', coded('ENOENT')],
-    ['a code of the app', coded('E_QUOTA')],
     ['a circle', circle],
-    ['text', 'no'],
     ['nothing', undefined],
   ])(
     'that fails with %s fails the call with that itself, and opens nothing',
@@ -366,12 +306,13 @@ describe('a fetch', () => {
     },
   );
 
-  it.each([undefined, { status: 200 }, { status: 'ok', headers: new Headers() }])(
+  it.each([undefined, { status: 'ok', headers: new Headers() }])(
     'that gives no Response (%j) is a TypeError that says so',
     async (given) => {
-      const call = keyApiOf(base, { fetch: async () => given as never }).getAccount();
-      await expect(call).rejects.toThrow(TypeError);
-      await expect(call).rejects.toThrow('gave no Response');
+      const wrong = new TypeError(
+        'marketgate: the function given as "fetch" gave no Response; return what fetch gives',
+      );
+      await expect(calling(async () => given as never)).rejects.toEqual(wrong);
     },
   );
 
@@ -380,30 +321,18 @@ describe('a fetch', () => {
     ['a Buffer', Buffer.from(BODY)],
     ['an ArrayBuffer', new TextEncoder().encode(BODY).buffer],
     ['a stream of text', [BODY.slice(0, 9), BODY.slice(9)]],
-  ])('that gives a Response whose body is %s is read', async (_what, given) => {
-    const response = { status: 200, headers: new Headers(), body: given };
-    const keyApi = keyApiOf(base, { fetch: async () => response as never });
-    expect((await keyApi.getAccount()).username).toBe('adanorth');
+  ])('that gives a Response whose body is %s is read', async (_what, body) => {
+    const response = { status: 200, headers: new Headers(), body };
+    expect((await calling(async () => response as never)).username).toBe('adanorth');
   });
 
-  class OwnError extends Error {
-    override name = 'OwnError';
-  }
-  it.each<[string, unknown]>([
-    ['its message', new OwnError(`cannot fetch ${base}?api_key=${KEY}`)],
-    ['its cause', new OwnError('failed', { cause: new Error(KEY) })],
-    ['its code', Object.assign(new OwnError('failed'), { code: KEY.toUpperCase() })],
-    ['a field', Object.assign(new OwnError('failed'), { config: { url: [`?api_key=${KEY}`] } })],
-    ['no Error', { url: KEY }],
-    ['text', `no ${KEY}`],
-  ])('whose error shows a secret in %s has it replaced', async (what, error) => {
-    const thrown: unknown = await keyApiOf(base, { fetch: throwing(error) })
-      .getAccount()
-      .catch((each: unknown) => each);
-    expect(everythingOf(thrown).toLowerCase()).not.toContain(KEY);
-    if (error instanceof OwnError) {
-      expect(thrown).toBeInstanceOf(OwnError);
-      expect(String(thrown)).toMatch(/^OwnError: (failed|cannot fetch .*\[redacted\])$/);
-    } else expect(String(thrown)).toContain(what === 'text' ? 'no [redacted]' : 'was dropped');
+  it.each<[string, unknown, string]>([
+    ['an error', new RangeError(`no ${base}?api_key=${KEY}`), '[redacted]'],
+    ['what is no error', { url: KEY }, 'was dropped'],
+  ])('whose failure, %s, shows a secret has it replaced', async (_what, error, shown) => {
+    const [end] = await Promise.allSettled([calling(throwing(error))]);
+    const { reason } = end as PromiseRejectedResult;
+    expect(everythingOf(reason)).not.toContain(KEY);
+    expect(String(reason)).toContain(shown);
   });
 });
