@@ -1,5 +1,4 @@
 import { getEventListeners } from 'node:events';
-import { inspect } from 'node:util';
 import type { KeyApiOptions } from 'marketgate';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { cacheOption } from '../../../src/cache/options.js';
@@ -14,24 +13,11 @@ import {
 } from '../../support/key-api-service.js';
 import { CODE } from '../../support/wire.js';
 
-describe('options of KeyApi', () => {
-  it('have a cache of 5,000 positive and 1,000 negative answers by default, with the ages of the contract', () => {
-    const minute = 60_000;
-    const ages = {
-      ttl: 5 * minute,
-      staleWhileRevalidate: 60 * minute,
-      staleIfError: 1440 * minute,
-    };
-    const limits = { max: 5000, maxInvalid: 1000, invalidTtl: minute / 2, ...ages };
-    expect(cacheOption('KeyApi', 'cache', undefined)).toEqual({ limits, shared: undefined });
-  });
-
-  it('take no memory for a cache ahead of the answers', () => {
-    const before = process.memoryUsage().arrayBuffers;
-    const { keyApi } = keyApiOn({}, { cache: { max: 1_000_000, maxInvalid: 1_000_000 } });
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000);
-    expect(keyApi).toBeDefined();
-  });
+it('KeyApi has a cache of 5,000 positive and 1,000 negative answers by default, with the ages of the contract', () => {
+  const minute = 60_000;
+  const ages = { ttl: 5 * minute, staleWhileRevalidate: 60 * minute, staleIfError: 1440 * minute };
+  const limits = { max: 5000, maxInvalid: 1000, invalidTtl: minute / 2, ...ages };
+  expect(cacheOption('KeyApi', 'cache', undefined)).toEqual({ limits, shared: undefined });
 });
 
 describe('the api_key', () => {
@@ -49,9 +35,9 @@ describe('the api_key', () => {
   });
 
   it.each<[string, () => unknown]>([
-    ...[undefined, 7, ' \t', ['s.VaultToken'], Promise.resolve('')].map(
-      (given): [string, () => unknown] => [`gives ${inspect(given)}`, () => given],
-    ),
+    ['gives nothing', () => undefined],
+    ['gives blanks', () => ' \t'],
+    ['gives a list', () => ['s.VaultToken']],
     ['rejects', () => Promise.reject(new Error('s.VaultToken'))],
     ['throws', throwing(new Error('s.VaultToken'))],
   ])('function that %s is service_unavailable, and says where to look', async (_n, give) => {
@@ -61,15 +47,6 @@ describe('the api_key', () => {
     expect(error.message).toMatch(/^KeyApi: .*"apiKey" failed, or gave no/);
     expect(everythingOf(error)).not.toContain('VaultToken');
     expect(service.asked('all')).toBe(0);
-  });
-
-  it('function that never settles is ended by the timeout', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { keyApi } = keyApiOn({}, { apiKey: () => new Promise(() => {}) });
-    const calls = [keyApi.getAccount(), keyApi.validatePurchase(CODE)].map(rejection);
-    await vi.advanceTimersByTimeAsync(10_000);
-    for (const call of calls)
-      expect((await call).message).toMatch(/not sent within 10000 ms.*"apiKey"/);
   });
 });
 
@@ -83,26 +60,23 @@ it.each([
   const odd = 'x&y=z+"%-&api_key=b';
   const { service, keyApi } = keyApiOn({}, { validationEncoding, apiKey: 'a.b-c_1' });
   await keyApi.validatePurchase(odd);
-  const [request] = service.wire.requests;
-  const sent = {
-    form: () => Object.fromEntries(new URLSearchParams(request?.body)),
-    json: () => JSON.parse(request?.body ?? ''),
-    query: () => Object.fromEntries(request?.query ?? []),
-  }[validationEncoding ?? 'form']();
+  const [{ method, path, headers, body, query } = Object({})] = service.wire.requests;
+  const isJson = validationEncoding === 'json';
+  const sent = isJson ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body || query));
   expect(sent).toEqual({ api_key: 'a.b-c_1', purchase_code: odd });
-  expect(request).toMatchObject({ method: 'POST', path: VALIDATION });
-  expect(request?.headers['content-type']).toBe(type);
-  if (validationEncoding === 'query') expect(request?.body).toBe('');
-  else expect(request?.query.size).toBe(0);
+  expect([method, path, headers['content-type']]).toEqual(['POST', VALIDATION, type]);
+  expect(query.size > 0).toBe(validationEncoding === 'query');
 });
 
 describe('a call', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 
-  it.each(['positive', 'outage'] as const)('leaves no timer behind: %s', async (says) => {
-    const { keyApi } = keyApiOn({ says });
-    await keyApi.validatePurchase(CODE).catch(() => {});
-    expect(vi.getTimerCount()).toBe(0);
+  it('is ended by the timeout also while it waits for the api_key', async () => {
+    const { keyApi } = keyApiOn({}, { apiKey: () => new Promise(() => {}) });
+    const calls = [keyApi.getAccount(), keyApi.validatePurchase(CODE)].map(rejection);
+    await vi.advanceTimersByTimeAsync(10_000);
+    for (const { message } of await Promise.all(calls))
+      expect(message).toMatch(/not sent within 10000 ms.*"apiKey"/);
   });
 
   it.each<[string, Partial<KeyApiService>, Partial<KeyApiOptions>]>([
@@ -116,16 +90,19 @@ describe('a call', () => {
       },
       {},
     ],
-  ])('ends at close() also while it waits %s', async (_name, state, options) => {
-    const { service, keyApi } = keyApiOn(state, { cache: false, ...options });
-    const [call] = await begun(rejection(keyApi.validatePurchase(CODE)));
-    const asked = service.asked('all');
-    await keyApi.close();
-    const { message, cause } = await call;
-    expect(`${message} ${cause}`).toContain('this client was closed');
-    expect(service.asked('all')).toBe(asked);
-    expect(vi.getTimerCount()).toBe(0);
-  });
+  ])(
+    'ends at close() also while it waits %s, and leaves no timer',
+    async (_name, state, options) => {
+      const { service, keyApi } = keyApiOn(state, { cache: false, ...options });
+      const [call] = await begun(rejection(keyApi.validatePurchase(CODE)));
+      const asked = service.asked('all');
+      await keyApi.close();
+      const { message, cause } = await call;
+      expect(`${message} ${cause}`).toContain('this client was closed');
+      expect(service.asked('all')).toBe(asked);
+      expect(vi.getTimerCount()).toBe(0);
+    },
+  );
 
   it.each<[string, Partial<KeyApiOptions>]>([
     ['cached', {}],
@@ -142,5 +119,6 @@ describe('a call', () => {
     expect(await Promise.all(calls)).toHaveLength(30);
     expect(warn).not.toHaveBeenCalled();
     expect(getEventListeners(signal, 'abort')).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -11,8 +11,6 @@ import { type Answerer, json, text } from '../../support/service-in-memory.js';
 import { userInfo } from '../../support/wire.js';
 import { AUTH_KEY, HOUR, SECRET, serving, TOKEN } from './login-support.js';
 
-const good = { authUrl: 'https://market.example', appId: 'a', appSecret: 's' };
-
 const giveToken: Answerer = () => json({ access_token: TOKEN });
 const giveUser: Answerer = () => json({ user_info: userInfo });
 
@@ -22,8 +20,7 @@ it.each(rows)('an answer of the login API, %s, ends as the oracle says', async (
   for (const [given, end] of Object.entries(row.ends)) {
     const endpoint = given as LoginEndpoint;
     for (const status of row.statuses) {
-      const answer = answerOf(row, endpoint, status);
-      const { loginApi } = serving(() => answer);
+      const { loginApi } = serving(() => answerOf(row, endpoint, status));
       const call: Promise<object> =
         endpoint === 'user' ? loginApi.getUser(TOKEN) : loginApi.exchange(AUTH_KEY);
       if (end === 'positive') {
@@ -40,31 +37,31 @@ it.each(rows)('an answer of the login API, %s, ends as the oracle says', async (
 });
 
 it('loginUrl carries the app_id, encoded, and no other parameter', () => {
-  const loginApi = new LoginApi({ ...good, authUrl: `${good.authUrl}/x/`, appId: 'a b&c=d' });
-  const url = new URL(loginApi.loginUrl());
+  const options = { authUrl: 'https://market.example/x/', appId: 'a b&c=d', appSecret: 's' };
+  const url = new URL(new LoginApi(options).loginUrl());
   expect(url.pathname).toBe('/x/api/oauth');
   expect([...url.searchParams]).toEqual([['app_id', 'a b&c=d']]);
 });
 
 describe('exchange', () => {
-  const parameters = { app_id: 'app 7&x', app_secret: SECRET, auth_key: AUTH_KEY };
-
-  it.each([undefined, 'post'] as const)('posts a form with method %s', async (authorizeMethod) => {
-    const { loginApi, service } = serving(giveToken, { authorizeMethod });
-    await loginApi.exchange(AUTH_KEY);
-    const [request] = service.requests;
-    expect(request).toMatchObject({ method: 'POST', path: '/api/authorize' });
-    expect(request?.query.size).toBe(0);
-    expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded');
-    expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual(parameters);
-  });
-
-  it('sends a query where a deployment takes only GET', async () => {
-    const { loginApi, service } = serving(giveToken, { authorizeMethod: 'get' });
-    await loginApi.exchange(AUTH_KEY);
-    expect(service.requests[0]).toMatchObject({ method: 'GET', body: '' });
-    expect(Object.fromEntries(service.requests[0]?.query ?? [])).toEqual(parameters);
-  });
+  it.each([
+    [undefined, 'POST'],
+    ['post', 'POST'],
+    ['get', 'GET'],
+  ] as const)(
+    'sends a form, or a query where a deployment takes only that: %s',
+    async (given, method) => {
+      const { loginApi, service } = serving(giveToken, { authorizeMethod: given });
+      await loginApi.exchange(AUTH_KEY);
+      const [request] = service.requests;
+      const type = method === 'POST' ? 'application/x-www-form-urlencoded' : undefined;
+      expect(request).toMatchObject({ method, path: '/api/authorize' });
+      expect(request?.headers['content-type']).toBe(type);
+      const [form, query] = [[...new URLSearchParams(request?.body)], [...(request?.query ?? [])]];
+      const sent = { app_id: 'app 7&x', app_secret: SECRET, auth_key: AUTH_KEY };
+      expect(method === 'POST' ? [query, form] : [form, query]).toEqual([[], Object.entries(sent)]);
+    },
+  );
 
   it.each([
     [undefined, HOUR],
@@ -80,15 +77,12 @@ describe('exchange', () => {
     expect(await loginApi.exchange(AUTH_KEY)).toEqual({ value: TOKEN, ...times });
   });
 
-  it.each([undefined, '', ' ', 7, ['a']])(
-    'of %j, no auth_key, makes no request',
-    async (authKey) => {
-      const { loginApi, service } = serving(giveToken);
-      const call = loginApi.exchange(authKey as string);
-      await expectError(call, 'auth_key_rejected', 'auth_key must be a non-empty string');
-      expect(service.count()).toBe(0);
-    },
-  );
+  it.each([undefined, ' ', 7, ['a']])('of %j, no auth_key, makes no request', async (authKey) => {
+    const { loginApi, service } = serving(giveToken);
+    const call = loginApi.exchange(authKey as string);
+    await expectError(call, 'auth_key_rejected', 'auth_key must be a non-empty string');
+    expect(service.count()).toBe(0);
+  });
 });
 
 describe('getUser', () => {
@@ -108,30 +102,27 @@ describe('getUser', () => {
   });
 
   it.each<unknown>([
-    ...[undefined, ' ', 7, {}, { ...token, value: '' }, { value: TOKEN, issuedAt: 0 }],
-    { ...token, expiresAt: '2030-01-01' },
+    ...[undefined, ' ', 7, { ...token, value: '' }, { ...token, expiresAt: '2030-01-01' }],
   ])('of %j, no token, is a TypeError, and makes no request', async (given) => {
     const { loginApi, service } = serving(giveUser, { clock: () => 1 });
+    const message = expect.stringMatching(/^LoginApi: token must be an AccessToken/);
     const call = loginApi.getUser(given as string);
-    await expect(call).rejects.toThrow(TypeError);
-    await expect(call).rejects.toThrow(/^LoginApi: token must be an AccessToken/);
+    await expect(call).rejects.toMatchObject({ name: 'TypeError', message });
     expect(service.count()).toBe(0);
   });
 
   // As text, because JSON.stringify would write other digits.
   it.each(['9007199254740993', '1e999'])('does not take the user_id %s', async (id) => {
-    const sent = JSON.stringify({ user_info: userInfo, message: 'OK' }).replace('"77"', id);
+    const sent = JSON.stringify({ user_info: userInfo }).replace('"77"', id);
     const { loginApi } = serving(() => text(sent));
     await expectError(loginApi.getUser(TOKEN), 'unexpected_response', 'user_info.user_id: ');
   });
 });
 
-it.each<[string, (api: LoginApi) => Promise<unknown>]>([
-  ['exchange', (api) => api.exchange('tulip')],
-  ['getUser', (api) => api.getUser('tulip')],
-])('an error of %s repeats nothing that was sent, also ordinary words', async (_name, call) => {
+it('an error of exchange or getUser repeats nothing that was sent, also ordinary words', async () => {
   const message = 'What are tulip and open sesame?';
   const { loginApi } = serving(() => json({ error: true, message }), { appSecret: 'open sesame' });
-  const error = await rejection(call(loginApi));
-  expect(error.message).toContain('What are [redacted] and [redacted]?');
+  for (const call of [loginApi.exchange('tulip'), loginApi.getUser('tulip')]) {
+    expect((await rejection(call)).message).toContain('What are [redacted] and [redacted]?');
+  }
 });

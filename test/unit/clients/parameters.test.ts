@@ -1,8 +1,8 @@
-import { KeyApi, type KeyApiOptions } from 'marketgate';
+import type { KeyApiOptions } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { ITEM, keyApiOn, settle } from '../../support/key-api-service.js';
-import { CODE, KEY } from '../../support/wire.js';
+import { CODE } from '../../support/wire.js';
 
 describe('an item id', () => {
   it.each([
@@ -17,8 +17,7 @@ describe('an item id', () => {
   });
 
   it.each<unknown>([
-    ...[-1, 1.5, 2 ** 53, Number.NaN, true, undefined, 7n, '', ' 7', '7\n', '+7', '1e3'],
-    ...['9007199254740992', '00000000000000007'],
+    ...[-1, 1.5, 2 ** 53, undefined, 7n, '', ' 7', '+7', '1e3', '9007199254740992'],
   ])('%s is item_id_invalid, without a request', async (id) => {
     const { service, keyApi } = keyApiOn();
     await expectError(keyApi.getItem(id as string), 'item_id_invalid', 'item_id');
@@ -27,9 +26,9 @@ describe('an item id', () => {
 });
 
 describe.each([{}, { cache: false as const }])('a signal, with the options %j', (options) => {
-  it.each([5, {}, null])('that is %j is a TypeError that names it', async (odd) => {
+  it('that is none is a TypeError that names it', async () => {
     const { keyApi } = keyApiOn({}, options);
-    const given = { signal: odd as never };
+    const given = { signal: {} as never };
     const ends = await Promise.allSettled([
       keyApi.validatePurchase(CODE, given),
       keyApi.getItem(1042, given),
@@ -42,35 +41,28 @@ describe.each([{}, { cache: false as const }])('a signal, with the options %j', 
 
   it('ends a call also where it is none of Node.js, as in jsdom', async () => {
     const { service, keyApi } = keyApiOn({ says: 'silence' }, options);
-    const { signal, abort } = foreignSignal();
-    const call = keyApi.validatePurchase(CODE, { signal });
+    const listeners = new Set<() => void>();
+    const signal = {
+      aborted: false,
+      reason: new Error('left'),
+      throwIfAborted() {
+        if (this.aborted) throw this.reason;
+      },
+      addEventListener: (_type: string, listener: () => void) => listeners.add(listener),
+      removeEventListener: (_type: string, listener: () => void) => listeners.delete(listener),
+    };
+    const call = keyApi.validatePurchase(CODE, { signal: signal as never });
     await settle();
     expect(service.asked()).toBe(1);
-    abort(new Error('left'));
+    signal.aborted = true;
+    for (const listener of listeners) listener();
     await expect(call).rejects.toThrow('left');
   });
 });
 
-/** What {@link KeyApi} needs of a signal, without the `EventTarget` of Node.js. */
-function foreignSignal() {
-  const listeners = new Set<() => void>();
-  const signal = {
-    aborted: false,
-    reason: undefined as unknown,
-    throwIfAborted() {
-      if (this.aborted) throw this.reason;
-    },
-    addEventListener: (_type: string, listener: () => void) => listeners.add(listener),
-    removeEventListener: (_type: string, listener: () => void) => listeners.delete(listener),
-  };
-  const abort = (reason: unknown): void => {
-    Object.assign(signal, { aborted: true, reason });
-    for (const listener of listeners) listener();
-  };
-  return { signal: signal as never as AbortSignal, abort };
-}
-
 describe('a purchase code', () => {
+  const pasted = ` ${CODE.replaceAll('-', '\u2013\n')}\u034f`;
+
   /** What the service is asked for; `undefined`: it is not asked. */
   async function requested(given: string, options?: Partial<KeyApiOptions>) {
     const { service, keyApi } = keyApiOn({}, options);
@@ -81,7 +73,7 @@ describe('a purchase code', () => {
   }
 
   it.each<[string, string | undefined]>([
-    [` ${CODE.replaceAll('-', '\u2013\n')}\u034f`, CODE],
+    [pasted, CODE],
     ['abc', undefined],
     ['x'.repeat(600), undefined],
   ])('is requested as it is read, or invalid without a request: %j', async (given, sent) => {
@@ -92,25 +84,22 @@ describe('a purchase code', () => {
   it('is forgotten in the spelling in which it is pasted', async () => {
     const { service, keyApi } = keyApiOn();
     await keyApi.validatePurchase(CODE);
-    await keyApi.invalidate(` ${CODE.replaceAll('-', '\u2013\n')}\u034f`);
-    await keyApi.invalidate('x'.repeat(600));
+    await keyApi.invalidate(pasted);
     await keyApi.validatePurchase(CODE);
     expect(service.asked()).toBe(2);
   });
 
   it.each([undefined, 7, '', '\u200b'])('that is %j is a TypeError', async (code) => {
-    const keyApi = new KeyApi({ baseUrl: 'https://market.example', apiKey: KEY });
+    const { keyApi } = keyApiOn();
+    const message = expect.stringContaining('KeyApi: purchase_code must be');
     const call = keyApi.validatePurchase(code as string);
-    await expect(call).rejects.toThrow(TypeError);
-    await expect(call).rejects.toThrow('KeyApi: purchase_code must be');
+    await expect(call).rejects.toMatchObject({ name: 'TypeError', message });
   });
 
   it.each<[RegExp, string, boolean]>([
     [/^MK-\d{4}$/, 'MK-1234', true],
     [/^MK-\d{4}$/, 'mk-1234', false],
-    [/^mk-\d{4}$/i, 'MK-1234', true],
     [/MK/, 'x-MK-1', true],
-    [/MK/y, 'x-MK-1', false],
     [Object.assign(/MK/g, { lastIndex: 3 }), 'MK-1', true],
     [/^.{1,9}$/, 'abc', false],
   ])('is requested only where codePattern %s matches it: %s', async (codePattern, code, is) => {
