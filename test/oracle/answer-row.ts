@@ -34,3 +34,5 @@ export const PAGE = '<!DOCTYPE html><html><body>Maintenance</body></html>';
 export const REFUSED_4XX = [400, 402, 405, 422];
 /** Statuses that say "not now", whatever the body says. */
 export const NOT_NOW = [408, 425, 429, 500, 503, 599];
+/** Two of them, where which one it is makes no difference. */
+export const BUSY = [429, 503];

@@ -1,5 +1,13 @@
 import { account, CODE, item, purchase } from '../support/wire.js';
-import { type AnswerRow, answerRow, type End, NOT_NOW, PAGE, REFUSED_4XX } from './answer-row.js';
+import {
+  type AnswerRow,
+  answerRow,
+  BUSY,
+  type End,
+  NOT_NOW,
+  PAGE,
+  REFUSED_4XX,
+} from './answer-row.js';
 
 /** The endpoints of the key API: a payload, one of another shape, and the `msg` of the negative answer. */
 // biome-ignore format: a table is read by its columns
@@ -16,16 +24,12 @@ const OTHER_CODE = '11111111-2222-4333-8444-555555555555';
 export const SPELLINGS: readonly (readonly [sent: unknown, asked: string, isAbout: boolean])[] = [
   [CODE, CODE, true],
   [CODE.toUpperCase(), CODE, true],
-  [CODE, CODE.toUpperCase(), true],
   [` ${CODE.replaceAll('-', '\u2011')}\n`, CODE, true],
   ['4f0c1d9e-****-****-****-************', CODE, true],
-  ['4f0c1d9e\u2026', CODE, true],
   [1234567890, '1234567890', true],
   [OTHER_CODE, CODE, false],
   [CODE.replaceAll('-', ''), CODE, false],
   [CODE.slice(0, -1), CODE, false],
-  [`${CODE} ${CODE}`, CODE, false],
-  ['4f0c1d9e...', CODE, false],
   [1234567890, '1234567891', false],
 ];
 
@@ -55,54 +59,34 @@ const row = answerRow<KeyEndpoint>;
 
 /** Bodies of gateways and frameworks, with HTTP 404: they say nothing about a code or an item. */
 const FRAMEWORK_404: readonly object[] = [
-  ...[{ msg: 'Page not found' }, { msg: 'Nicht gefunden' }, { code: 404, msg: 'Route not found' }],
+  { msg: 'Page not found' },
   { status: 404, msg: 'Nicht gefunden' },
-  { status: null, msg: 'Nicht gefunden' },
-  ...['404', 'NOT_FOUND', 'Not  Found', 'fail', 'Failed', 'success', 'ok ', '', ' ', 'E404'].map(
-    (status) => ({ status, msg: 'Nicht gefunden' }),
-  ),
-  ...['...', 'NOT FOUND.', 'not  found', 'Nichts unter api/items'].map((msg) => ({
-    status: 'error',
-    msg,
-  })),
-  ...['Cannot POST', 'No route matches', 'The page does not exist', 'Unknown endpoint'].map(
-    (msg) => ({ status: 'Fehler', msg }),
-  ),
-  ...['The requested URL was not found', 'api\\items is unknown', 'Nothing at 404'].map((msg) => ({
-    status: 'Fehler',
-    msg,
-  })),
-  ...['Resource nicht gefunden', 'The method is not supported', 'Two paths'].map((msg) => ({
-    status: 'Fehler',
-    msg,
-  })),
-  ...[{ statusCode: 404 }, { data: null }].map((more) => ({
-    status: 'Fehler',
+  { status: 'Fehler', msg: 'Nicht gefunden', data: null },
+  ...['404', 'NOT_FOUND', 'Not  Found', 'Failed', 'success', 'ok ', '', 'E404'].map((status) => ({
+    status,
     msg: 'Nicht gefunden',
-    ...more,
   })),
-];
+  ...['...', 'NOT FOUND.', 'Nichts unter api/items', 'api\\items is unknown', 'Nothing at 404'],
+  ...['Cannot POST', 'No route matches', 'The page does not exist', 'Unknown endpoint'],
+  ...['The requested URL was not found', 'Resource nicht gefunden', 'No such method', 'Two paths'],
+].map((body) => (typeof body === 'string' ? { status: 'Fehler', msg: body } : body));
 
 // biome-ignore format: a table is read by its columns
 export const KEY_API_ROWS: readonly AnswerRow<KeyEndpoint>[] = [
   row('a payload: its body goes first', [200, 201, 400, 404, 422, 500], (e) => ({ status: 'success', ...payload(e) }), all('positive')),
   row('a payload whose status is translated, or missing', [200], (e) => ({ ...(e !== 'items' && { status: 'erfolgreich' }), ...payload(e) }), all('positive')),
-  row('a payload whose status is no text', [200], (e) => ({ status: 7, ...payload(e) }), all('positive')),
   row('a payload among fields that nobody knows', [200], (e) => ({ took: '3ms', ...payload(e), trace: { deep: [7] } }), all('positive')),
   row('a purchase under "item"', [200], () => ({ item: purchase }), { purchase: 'positive' }),
-  row('a purchase in place of an item', [200], () => ({ data: { item } }), { purchase: 'unexpected_response' }),
   row('an empty list', [200, 404], () => ({ items: [] }), { items: 'negative' }),
-  row('an empty list, at a status that says "not now"', NOT_NOW, () => ({ items: [] }), { items: 'service_unavailable' }, /\(HTTP \d+\)/),
+  row('an empty list, at a status that says "not now"', BUSY, () => ({ items: [] }), { items: 'service_unavailable' }, /\(HTTP \d+\)/),
   row('an empty map in place of the list', [200, 404], () => ({ items: {} }), { items: 'unexpected_response' }),
-  row('an empty map in place of the list, at a status that says "not now"', NOT_NOW, () => ({ items: {} }), { items: 'service_unavailable' }),
   row('a payload with a byte order mark ahead of it', [200], (e) => `\uFEFF${JSON.stringify(payload(e))}`, all('positive')),
   row('a payload with blanks ahead of it and behind', [200], (e) => `\r\n\t ${JSON.stringify(payload(e))} \n`, all('positive')),
   row('a payload with text ahead of it', [200, 404], (e) => `<br />Warning: x\n${JSON.stringify(payload(e))}`, UNEXPECTED, /text ahead of the JSON/),
   row('a payload with status "error"', [200, 404], (e) => ({ status: 'error', ...payload(e) }), UNEXPECTED, /JSON of another shape \(HTTP \d+\)/),
   row('a payload of another shape', [200, 404], (e) => ({ status: 'success', ...KEY_ENDPOINTS[e].broken }), UNEXPECTED, /documented shape: /),
-  row('a payload of another shape, at a status that says "not now"', NOT_NOW, (e) => KEY_ENDPOINTS[e].broken, UNAVAILABLE, /\(HTTP \d+\)/),
+  row('a payload of another shape, at a status that says "not now"', BUSY, (e) => KEY_ENDPOINTS[e].broken, UNAVAILABLE, /\(HTTP \d+\)/),
   row('another purchase or item than was asked for', [200, 201, 400, 404], other, { item: 'unexpected_response', purchase: 'unexpected_response' }, /about something else/),
-  row('another purchase under "item"', [200], () => ({ item: { ...purchase, purchase_code: OTHER_CODE } }), { purchase: 'unexpected_response' }, /about something else/),
   row('a payload of another shape, with a msg', [200], (e) => ({ msg: no(e), ...KEY_ENDPOINTS[e].broken }), UNEXPECTED, /documented shape: /),
 
   row('the documented no', [200, 201, 401, 403, 404, ...REFUSED_4XX], (e) => ({ status: 'error', msg: no(e) }), NEGATIVE, /"apiKey"/),
@@ -110,39 +94,31 @@ export const KEY_API_ROWS: readonly AnswerRow<KeyEndpoint>[] = [
   row('the documented no beside a payload', [200], (e) => ({ status: 'error', msg: no(e), ...payload(e) }), NEGATIVE),
   row('the documented no, at a status that says "not now"', NOT_NOW, (e) => ({ status: 'error', msg: no(e) }), UNAVAILABLE, /\(HTTP \d+\)/),
   row('the words of the no without status "error"', [200, 400], (e) => ({ status: 'success', msg: no(e) }), all('service_refused')),
-  row('the words of the no, and no status', [200], (e) => ({ msg: no(e) }), all('service_refused')),
   row('the no of another endpoint', [200], (e) => ({ status: 'error', msg: no(e === 'item' ? 'items' : 'item') }), all('service_refused')),
   ...[
     { status: 'Fehler', msg: 'Nicht gefunden' },
     { status: 'hata', msg: 'Satın alma kodu geçersiz.' },
-    { status: 'Nicht erfolgreich', msg: 'Ungültiger Kauf-Code' },
     { status: 'त्रुटि', msg: 'अमान्य खरीद कोड!' },
     { status: 'error', msg: 'This purchase is unknown' },
     { status: 'Fehler', msg: 'Seite nicht gefunden' },
     { status: 'fejl', msg: 'Koden er sendt med post' },
   ].map((body) => row(`a translated no with HTTP 404, ${JSON.stringify(body)}`, [404], () => body, NEGATIVE)),
   ...FRAMEWORK_404.map((body) => row(`a framework's 404, ${JSON.stringify(body)}`, [404], () => body, UNEXPECTED, /another shape \(HTTP 404\)/)),
-  row('a translated no with HTTP 404, beside a payload of another shape', [404], (e) => ({ status: 'Fehler', msg: 'Nicht gefunden', ...KEY_ENDPOINTS[e].broken }), UNEXPECTED),
-  row('a translated no, at a status that says "not now"', NOT_NOW, () => ({ status: 'Fehler', msg: 'Nicht gefunden' }), UNAVAILABLE),
+  row('a translated no, at a status that says "not now"', BUSY, () => ({ status: 'Fehler', msg: 'Nicht gefunden' }), UNAVAILABLE),
   row('the documented no among fields that nobody knows', [200, 404], (e) => ({ status: 'error', msg: no(e), statusCode: 404, path: '/api' }), NEGATIVE),
   row('any msg and status, with another status of HTTP', [200, ...REFUSED_4XX], () => ({ status: 'Fehler', msg: 'Nicht gefunden' }), all('service_refused')),
-  row('the words of the no without a status, with HTTP 404: a gateway', [404], (e) => ({ msg: no(e) }), UNEXPECTED),
-  row('a msg without a status, beside a payload of another shape, with HTTP 404', [404], (e) => ({ msg: 'x', ...KEY_ENDPOINTS[e].broken }), UNEXPECTED),
   row('a msg without a status, with 405, 413 or 415', [405, 413, 415], () => ({ msg: 'Method Not Allowed' }), all('service_refused')),
   row('any msg with HTTP 401 or 403', [401, 403], () => ({ status: 'Fehler', msg: 'Nicht erlaubt' }), ends('api_key_rejected', 'service_refused')),
   row('another msg', [200, ...REFUSED_4XX], () => ({ status: 'error', msg: 'The item id field is required.' }), all('service_refused'), /refused \(HTTP \d+\): "The item id field is required\."/),
   row('a msg that is no text', [200, 404], (e) => ({ status: 'error', msg: e === 'item' ? [no(e)] : 7 }), UNEXPECTED, /another shape/),
   row('{message}', [200, 401, 403, 404], () => ({ message: 'Not Found' }), UNEXPECTED),
-  row('JSON without a payload', [200, 404], () => ({ status: 'success' }), UNEXPECTED),
   row('JSON that says "error" and no more', [200, 404], () => ({ status: 'error' }), UNEXPECTED, /another shape/),
   row('a payload of null', [200], () => ({ data: null, items: null, item: null }), UNEXPECTED),
-  row('a purchase of null', [200], () => ({ data: { purchase: null } }), { purchase: 'unexpected_response' }),
   row('JSON that is no object', [200, 404], (e) => (e === 'item' ? [{ msg: 'x' }] : e === 'items' ? 'null' : JSON.stringify(no(e))), UNEXPECTED, /another shape \(HTTP \d+\)/),
   row('a page', [200, 401, 403, 404], PAGE, UNEXPECTED, /HTML page \(HTTP \d+\)/),
   row('nothing', [200, 204, 404], '', UNEXPECTED),
   row('cut JSON', [200], '{"status":"suc', UNEXPECTED),
   row('the no behind a PHP warning', [200, 404], (e) => `Warning: x\n${JSON.stringify({ status: 'error', msg: no(e) })}`, UNEXPECTED),
   row('a redirect', [301, 302, 307, 308], '', UNEXPECTED, /redirected/),
-  row('a page at a status that says "not now"', NOT_NOW, PAGE, UNAVAILABLE, /too many requests|failed \(HTTP \d+\)/),
-  row('{message} at a status that says "not now"', NOT_NOW, () => ({ message: 'Server Error' }), UNAVAILABLE),
+  row('a page at a status that says "not now"', BUSY, PAGE, UNAVAILABLE, /too many requests|failed \(HTTP \d+\)/),
 ];

@@ -70,23 +70,18 @@ export const COERCED: readonly ShapeRow[] = [
   drift('item', 'options', [1, 2.5, 'x'], ['1', '2.5', 'x']),
   drift('item', 'id', '1042', 1042),
   drift('item', 'name', 2.5, '2.5'),
-  drift('item', 'version', 2, '2'),
-  drift('item', 'price', { regular: '29', extended: '149.50' }, { regular: 29, extended: 149.5 }),
   drift('item', 'price.regular', ' -3.5 ', -3.5),
   drift('item', 'media.screenshots', { 0: 'a', 1: 'b' }, ['a', 'b']),
   drift('item', 'media', [], {}),
   drift('account', 'profile', ABSENT, { contact: {}, media: {} }),
-  drift('account', 'name', null, {}),
   drift('account', 'profile.social_links', [], {}),
   drift('account', 'profile.social_links', { x: null, y: 'z', n: 7 }, { y: 'z', n: '7' }),
   drift('account', 'balance', '120.50', 120.5),
   drift('purchase', 'downloaded', 0, false),
-  drift('purchase', 'downloaded', 'true', true),
   drift('purchase', 'downloaded', 'FALSE', false),
   ...['', '0000-00-00 00:00:00', ' 0000-00-00', '-0001-11-30T00:00:00.000000Z', false].map((none) => drift('purchase', 'supported_until', none, ABSENT)),
   drift('item', 'published_at', '0000-00-00T00:00:00.000000Z', ABSENT),
   drift('user', 'user_birthdate', '0000-00-00', ABSENT),
-  drift('user', 'user_registered', false, ABSENT),
   ...['item.tags', 'item.media.screenshots'].flatMap((path) => [
     drift('purchase', path, '["https:\\/\\/x.example\\/1,2.png","b"]', ['https://x.example/1,2.png', 'b']),
     drift('purchase', path, ' [ "a", 7, null, {} ] ', ['a', '7']),
@@ -97,7 +92,6 @@ export const COERCED: readonly ShapeRow[] = [
   drift('item', 'tags', '["a","b', ['["a"', '"b']),
   drift('user', 'user_id', 77, '77'),
   drift('user', 'user_verified', true, '1'),
-  drift('user', 'user_verified', false, '0'),
 ];
 
 /** What is documented, or may stand there as it is. */
@@ -134,19 +128,13 @@ export const DROPPED: readonly (ShapeRow & { readonly names?: string })[] = [
   { ...drift('item', 'tags', ['a', {}, 'b', true], ['a', 'b']), names: 'tags[1]' },
   { ...drift('item', 'tags', [...'0123456789', {}], [...'0123456789']), names: 'tags[10]' },
   { ...drift('item', 'media', 'x', {}), names: 'media' },
-  ...unreadable('item', 'media.thumbnail', {}, []),
   ...unreadable('item', 'media.screenshots', 7, 'https://x.example/1,2.png', '["a","b', '{"en":"x"}'),
   ...unreadable('item', 'price', 'free', 29),
   ...unreadable('item', 'price.regular', 'free', '1e3', '19,00', [], ['29']),
   ...unreadable('item', 'published_at', 'soon', 1_714_557_600),
-  ...unreadable('item', 'description', { en: 'x' }),
   ...unreadable('account', 'balance', '1.234,50', true),
-  ...unreadable('account', 'profile.social_links', 'x', ['x']),
   { ...drift('account', 'profile.social_links', { x: 'y', '7-secret-key-in-a-map-7': {}, z: [] }, { x: 'y' }), names: 'profile.social_links.*' },
-  { ...drift('account', 'name', 'Ada North', {}), names: 'name' },
   { ...drift('account', 'profile', 7, { contact: {}, media: {} }), names: 'profile' },
-  ...unreadable('user', 'user_name', {}, true),
-  ...unreadable('user', 'user_verified', {}),
   ...unreadable('user', 'user_birthdate', '12.04.1990', '1990-04-31'),
 ];
 
@@ -159,9 +147,7 @@ const refused = (record: RecordName, path: string, ...sent: unknown[]) =>
 // biome-ignore format: a table is read by its columns
 export const REFUSED: readonly { record: RecordName; path: string; sent: unknown }[] = [
   ...refused('item', 'id', 1.5, 'x', '', true, {}, '1042.0', ' 1042', UNSAFE, String(UNSAFE + 2)),
-  ...refused('item', 'name', { en: 'x' }),
   ...refused('purchase', 'purchase_code', '', true, 1.5, UNSAFE, {}, ['x']),
-  ...refused('purchase', 'item.id', 1.5, '1042.0'),
   ...refused('account', 'username', '', 1.5),
   ...refused('user', 'user_id', '', ' ', '\u200b', true, 1.5, UNSAFE, {}, ['77']),
 ];
