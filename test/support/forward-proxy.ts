@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
@@ -17,14 +18,14 @@ export async function forwardProxy(to?: string) {
     });
     for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     /** Where they led, as in `127.0.0.1:443`. */
     tunnels,
     async close(): Promise<void> {
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await once(server.close(), 'close');
       if (tunnels.length === 0) throw new Error('nothing went through the proxy');
     },
   };

@@ -5,7 +5,6 @@ import {
   json,
   page,
   type Reply,
-  reset,
   ServiceInMemory,
   type ServiceRequest,
   type WireAnswer,
@@ -45,7 +44,6 @@ export class KeyApiService {
   override: ((...given: Parameters<Answerer>) => Reply | undefined) | undefined;
   readonly wire = new ServiceInMemory((request, n) => this.#hold(this.#reply(request, n)));
   readonly #held: (() => void)[] = [];
-  readonly #silent: (() => void)[] = [];
   #holds = false;
 
   constructor(
@@ -88,17 +86,8 @@ export class KeyApiService {
       fetch: this.wire.fetch,
       ...options,
     });
-    onTestFinished(async () => {
-      await keyApi.close();
-      await this.#end();
-    });
+    onTestFinished(() => keyApi.close());
     return keyApi;
-  }
-
-  /** What is not answered yet must not end in a later test, by its timeout. */
-  async #end(): Promise<void> {
-    for (const cut of this.#silent.splice(0)) cut();
-    await this.release();
   }
 
   #hold(reply: Reply): Reply {
@@ -113,27 +102,18 @@ export class KeyApiService {
     if (reply !== undefined) return reply;
     if (this.says === 'outage') return page(503);
     if (this.says === 'page') return page(200);
-    if (this.says === 'silence') {
-      return new Promise((resolve) => this.#silent.push(() => resolve(reset())));
-    }
+    if (this.says === 'silence') return new Promise(() => {});
     const { path } = request;
     const isKnown = this.keys?.has(request.parameter('api_key') ?? '') ?? true;
-    const isPositive = isKnown && this.says === 'positive';
-    if (path === ACCOUNT) {
-      return isKnown ? json(success({ data: account })) : json(refusal('Invalid request'), 401);
-    }
-    if (path === ITEMS) {
-      return json(isPositive ? success({ items: this.items }) : refusal('No items found'));
-    }
-    if (path === ITEM) {
-      const id = Number(request.parameter('item_id'));
-      return json(isPositive ? success({ item: { ...this.item, id } }) : refusal('Item Not Found'));
-    }
+    const answer = (payload: object, no: string, isYes = isKnown && this.says === 'positive') =>
+      json(isYes ? success(payload) : refusal(no));
+    const id = Number(request.parameter('item_id'));
     const purchase_code = request.parameter('purchase_code');
     const sold = { ...purchase, purchase_code, item: this.item };
-    return isPositive
-      ? json(success({ data: { purchase: sold } }))
-      : json(refusal('Invalid purchase code'), 404);
+    if (path === ACCOUNT) return answer({ data: account }, 'Invalid request', isKnown);
+    if (path === ITEMS) return answer({ items: this.items }, 'No items found');
+    if (path === ITEM) return answer({ item: { ...this.item, id } }, 'Item Not Found');
+    return answer({ data: { purchase: sold } }, 'Invalid purchase code');
   }
 }
 

@@ -1,6 +1,8 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { KeyApi, LoginApi } from 'marketgate';
 import { onTestFinished } from 'vitest';
-import { type Answerer, json } from '../../support/upstream.js';
+import { listen } from '../../support/listen.js';
 import { account, KEY, purchase, success, userInfo } from '../../support/wire.js';
 
 /** A client that sends each request once, closed with the test. */
@@ -16,9 +18,27 @@ export function loginApiOf(authUrl: string, options: object = {}): LoginApi {
   return loginApi;
 }
 
+interface SeenRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+export type Answerer = (request: SeenRequest, res: ServerResponse, n: number) => unknown;
+
+/** A service on a port of its own, whose every answer the test writes; `n` counts the requests from 0. */
+export async function startUpstream(answer: Answerer) {
+  const requests: SeenRequest[] = [];
+  const url = await listen(async (req, res) => {
+    const [path = ''] = (req.url ?? '').split('?');
+    const seen = { path, headers: req.headers, body: await text(req) };
+    answer(seen, res, requests.push(seen) - 1);
+  });
+  return { url, requests };
+}
+
 /** The service: it answers every call with yes. */
 export const answered: Answerer = ({ path }, res) => {
-  if (path === '/api/authorize') json(res, { access_token: 'token' });
-  else if (path === '/api/get_user_info') json(res, { user_info: userInfo });
-  else json(res, success({ data: path === '/api/purchases/validation' ? { purchase } : account }));
+  const data = path === '/api/purchases/validation' ? { purchase } : account;
+  res.setHeader('content-type', 'application/json');
+  res.end(JSON.stringify(success({ access_token: 'token', user_info: userInfo, data })));
 };

@@ -6,9 +6,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everythingOf, expectError, rejection, throwing } from '../../support/errors.js';
 import { portOf, refusing } from '../../support/listen.js';
 import { ServiceInMemory, text } from '../../support/service-in-memory.js';
-import { type Answerer, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, purchase, success } from '../../support/wire.js';
-import { answered, keyApiOf, loginApiOf } from './support.js';
+import { type Answerer, answered, keyApiOf, loginApiOf, startUpstream } from './support.js';
 
 const eventually = (check: () => void) => vi.waitFor(check, { interval: 2, timeout: 40_000 });
 
