@@ -1,5 +1,5 @@
 import { MarketgateError } from 'marketgate';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { ACCOUNT, KeyApiService, settle } from '../../support/key-api-service.js';
 import { json, page, type Reply, reset } from '../../support/service-in-memory.js';
@@ -93,8 +93,14 @@ describe('five calls in a row without an answer', () => {
   });
 
   it('open it within the timeout of the last one where they hang', async () => {
-    const { fail, asked } = shop(SILENT, SILENT, { timeout: 60 });
-    for (let n = 0; n < 6; n++) expect((await fail()).cause).toMatchObject({ isOutage: true });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { fail, asked } = shop(SILENT, SILENT);
+    for (let n = 0; n < 6; n++) {
+      const call = fail();
+      await vi.advanceTimersByTimeAsync(10_000);
+      const end = await Promise.race([call, settle()]);
+      expect(end).toMatchObject({ cause: { isOutage: true } });
+    }
     expect(asked()).toBe(5);
   });
 });
@@ -104,6 +110,7 @@ describe('a 429 or a Retry-After', () => {
     ['says', busy(20), page(503), 20, false],
     ['of account/details says', busy(20), busy(7), 7, false],
     ['of an outage says', busy(20, 503), page(503), 20, true],
+    ['says with a 503, where account/details is refused', busy(20, 503), page(429), 20, false],
     ['says nothing: two seconds', page(429), page(429), 2, false],
     ['says an hour: a minute', busy(3600), busy(3600), 60, false],
   ])(
