@@ -140,14 +140,6 @@ export function openLogin(given: OpenLogin = {}) {
       await visit({}, {}, authOptions);
       return confirmationOf((await visit({ auth_key })).outcome);
     },
-    /** Gives a function that puts the session and the cookies back, as a browser that kept a copy does. */
-    keepCopy() {
-      const copies = [{ ...session }, { ...browser.cookies }];
-      return () => {
-        Object.assign(session, copies[0]);
-        Object.assign(browser.cookies, copies[1]);
-      };
-    },
   };
 }
 

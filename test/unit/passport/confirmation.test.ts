@@ -87,11 +87,11 @@ describe('the page', () => {
   });
 
   it('can be reloaded, and "Continue" logs in, once', async () => {
-    const { visit, answer, upToThePage, tokenStore, exchanged, keepCopy } = open();
+    const { visit, answer, upToThePage, tokenStore, exchanged, session } = open();
     const id = await upToThePage({ returnTo: '/account' });
     const asContinue = { marketgate: id, answer: 'continue' };
     for (let i = 0; i < 2; i++) expect((await visit({ marketgate: id })).outcome?.[0]).toBe('page');
-    const putCopyBack = keepCopy();
+    const copy = { ...session };
     const first = await visit(asContinue);
     expect(first).toMatchObject({ recorded: [success], to: '/account', isFresh: true });
     expect((await tokenStore.get('77'))?.value).toBe('token-1');
@@ -102,7 +102,7 @@ describe('the page', () => {
     const options = { successReturnToOrRedirect: '/home' };
     const { outcome } = await visit(asContinue, { user }, options);
     expect(outcome).toEqual(['redirect', '/account']);
-    putCopyBack();
+    Object.assign(session, copy);
     expect(await answer(id, 'continue', { headers: { cookie: 'seen=1' } })).toEqual(refused);
   });
 
@@ -132,13 +132,13 @@ describe('the page', () => {
   });
 
   it('logs nobody in after "Not me", also in a browser that still has the login', async () => {
-    const { answer, upToThePage, tokenStore, keepCopy } = open();
+    const { answer, upToThePage, tokenStore, session } = open();
     const id = await upToThePage();
-    const putCopyBack = keepCopy();
+    const copy = { ...session };
     const why = { code: 'login_failed', message: expect.stringContaining('nobody') };
     expect(await answer(id, 'cancel')).toEqual(['fail', expect.objectContaining(why), 401]);
     expect(await answer(id)).toEqual(refused);
-    putCopyBack();
+    Object.assign(session, copy);
     expect(await answer(id)).toEqual(refused);
     expect(await tokenStore.get('77')).toBeUndefined();
   });
@@ -161,9 +161,7 @@ describe('the page', () => {
       expect((await visit({ marketgate: other })).outcome).toEqual(refused);
       const ofUser = await visit({ marketgate: other }, { user });
       expect(ofUser).toMatchObject({ outcome: ['pass'], to: undefined });
-      for (const given of ['continue', 'cancel']) {
-        expect(await answer(other, given)).toEqual(refused);
-      }
+      expect(await answer(other)).toEqual(refused);
     }
     expect((await answer(own, 'perhaps'))?.[0]).toBe('page');
     expect(await answer(own)).toEqual(success);
@@ -223,19 +221,7 @@ describe('the page', () => {
     words: { continue: { title: 'Weiter als {name}?', button: 'Weiter' } },
   };
 
-  it('belongs to the site of the strategy, and loads its logo alone', async () => {
-    const { visit, upToThePage } = open({ site: SITE });
-    const { body, headers } = (await visit({ marketgate: await upToThePage() })).res;
-    const title = 'Weiter als <bdi>Mira Okafor</bdi>?';
-    for (const part of ['Ada’s shop', `<img src="${SITE.logo}"`, title, '>Weiter<', 'Not me']) {
-      expect(body).toContain(part);
-    }
-    expect(headers['content-security-policy']).toMatch(
-      /default-src 'none'.*img-src https:\/\/cdn\.example\/logo\.svg; script-src 'sha256/,
-    );
-  });
-
-  it('without a site of the strategy belongs to that of the error handlers, if all have the same', async () => {
+  it('belongs to the site of the strategy, or of the error handlers, if all have the same, and loads its logo alone', async () => {
     // Their site belongs to the process, which test files share.
     vi.resetModules();
     onTestFinished(() => void vi.resetModules());
@@ -244,14 +230,22 @@ describe('the page', () => {
       const options = { loginApi: fakeLoginApi().loginApi, confirm: true, site };
       const strategy = new fresh.MarketplaceStrategy(options, async () => user);
       const { visit, upToThePage } = openLogin({ strategy });
-      return (await visit({ marketgate: await upToThePage() })).res.body;
+      return (await visit({ marketgate: await upToThePage() })).res;
     };
-    expect(await page()).toContain('Continue as');
+    const { body, headers } = await page(SITE);
+    const title = 'Weiter als <bdi>Mira Okafor</bdi>?';
+    for (const part of ['Ada’s shop', `<img src="${SITE.logo}"`, title, '>Weiter<', 'Not me']) {
+      expect(body).toContain(part);
+    }
+    expect(headers['content-security-policy']).toMatch(
+      /default-src 'none'.*img-src https:\/\/cdn\.example\/logo\.svg; script-src 'sha256/,
+    );
+    expect((await page()).body).toContain('Continue as');
     fresh.errorHandler({ site: SITE });
-    expect(await page()).toContain('Weiter als');
-    expect(await page({})).toContain('Continue as');
+    expect((await page()).body).toContain(title);
+    expect((await page({})).body).toContain('Continue as');
     fresh.errorHandler({ site: { name: 'Another' } });
-    expect(await page()).toContain('Continue as');
+    expect((await page()).body).toContain('Continue as');
   });
 });
 

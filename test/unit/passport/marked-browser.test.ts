@@ -11,24 +11,21 @@ import {
 // A window in the background loads callbacks of a stranger's logins, over and over, and waits for the visitor to begin a
 // login.
 
-it.each(['session', 'cookie'] as const)(
-  'a stranger’s callback in a loop takes over no login of the visitor, with attempts in a %s',
-  async (where) => {
-    const { start, comeBack, visit, exchanged } = openLogin({ where });
-    for (const i of [0, 1]) {
-      const loop = async () => {
-        for (const _ of [1, 2, 3]) expect((await comeBack(`strangers${i}`)).outcome?.[2]).toBe(403);
-      };
-      await loop();
-      await start();
-      await loop();
-      const id = confirmationOf((await comeBack(`own${i}`)).outcome);
-      await loop();
-      expect((await visit({ marketgate: id, answer: 'continue' })).outcome).toEqual(success);
-    }
-    expect(exchanged).toEqual(['own0', 'own1']);
-  },
-);
+it('a stranger’s callback in a loop takes over no login of the visitor', async () => {
+  const { start, comeBack, visit, exchanged } = openLogin();
+  for (const i of [0, 1]) {
+    const loop = async () => {
+      for (const _ of [1, 2, 3]) expect((await comeBack(`strangers${i}`)).outcome?.[2]).toBe(403);
+    };
+    await loop();
+    await start();
+    await loop();
+    const id = confirmationOf((await comeBack(`own${i}`)).outcome);
+    await loop();
+    expect((await visit({ marketgate: id, answer: 'continue' })).outcome).toEqual(success);
+  }
+  expect(exchanged).toEqual(['own0', 'own1']);
+});
 
 it.each([
   ['auto', [0], 599_999, true],

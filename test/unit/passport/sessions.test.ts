@@ -100,20 +100,6 @@ it('on Node alone, without a session, a login and "Continue" work with their sta
   expect((await browser.pressContinue(page)).text).toBe('{"id":"77"}');
 });
 
-it('an app without a session whose own callback keeps the login need not say session: false', async () => {
-  const { strategy, browser } = openLogin(inCookie);
-  const passport = passportWith(strategy);
-  const visit = (query: object) =>
-    new Promise((resolve) => {
-      const { req, res } = browser.request(query);
-      Object.assign(res, { end: () => resolve(res.headers.location) });
-      const own = (error: unknown, user: unknown) => resolve(error ?? user);
-      passport.authenticate('marketplace', own)(req as never, res as never, resolve);
-    });
-  expect(await visit({})).toContain('/api/oauth?app_id=');
-  expect(await visit({ auth_key: 'k1' })).toEqual({ id: '77' });
-});
-
 describe('what the app throws ends no process: Node alone responds with 500, and prints it once', () => {
   allowNoUnhandledRejection();
 
