@@ -1,8 +1,14 @@
-import { MarketgateError, MemoryTokenStore } from 'marketgate';
+import {
+  MarketgateError,
+  type MarketplaceStrategyOptions,
+  MemoryTokenStore,
+  type VerifyInput,
+} from 'marketgate';
 import { expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { openApp } from '../../support/passport-app.js';
+import { longSecret } from '../../support/strategy-harness.js';
 
 // Whole logins, with Express, passport, its session and the sandbox.
 
@@ -56,3 +62,18 @@ it('successReturnToOrRedirect leads to the page that requireLogin has saved, and
   browser.clearCookies();
   expect((await browser.logIn(`${origin}/login`, MIRA)).text).toBe(`/home ${MIRA}`);
 });
+
+it.each<[string, Partial<MarketplaceStrategyOptions>]>([
+  ['a session', {}],
+  ['a cookie', { loginAttempts: { cookieSecret: longSecret() } }],
+])(
+  'an hourly renewal needs no page, also where users have their ids elsewhere, with attempts in %s',
+  async (_where, options) => {
+    const verify = ({ profile }: VerifyInput) => ({ KEY: `row ${profile.id}` }) as Express.User;
+    const { origin, browser } = await openApp({ ...options, verify });
+    for (let i = 0; i < 2; i++) {
+      expect((await browser.logIn(`${origin}/login`, MIRA)).url).toBe(`${origin}/`);
+    }
+    expect((await browser.logIn(`${origin}/login`, '3002')).text).toContain('Continue as');
+  },
+);

@@ -1,20 +1,8 @@
-import express from 'express';
-import session from 'express-session';
-import {
-  currentUser,
-  MarketplaceStrategy,
-  type MarketplaceStrategyOptions,
-  MemoryTokenStore,
-  requireLogin,
-} from 'marketgate';
-import { Passport } from 'passport';
+import { MemoryTokenStore } from 'marketgate';
 import { expect, it, vi } from 'vitest';
-import { Browser } from '../../support/browser.js';
-import { openShop } from '../../support/shop.js';
 import {
   confirmationOf,
   isAsked,
-  longSecret,
   openLogin,
   success,
   user,
@@ -112,32 +100,3 @@ it('a login that is to lead back to its own start leads nowhere: it would begin 
   await start({ returnTo: '/login?again' }, { originalUrl: '/login?to=/login' });
   expect(await comeBack()).toMatchObject({ outcome: success, to: undefined });
 });
-
-it.each<[string, Partial<MarketplaceStrategyOptions>]>([
-  ['a session', {}],
-  ['a cookie', { loginAttempts: { cookieSecret: longSecret() } }],
-])(
-  'an hourly renewal needs no page, also where users have their ids elsewhere, and at another property of the request: with attempts in %s',
-  async (_where, options) => {
-    const { loginApi, serve } = await openShop();
-    const verify = ({ profile }: { profile: { id: string } }) => ({ KEY: `row ${profile.id}` });
-    const passport = new Passport();
-    passport.use(new MarketplaceStrategy({ loginApi, ...options }, verify as never));
-    passport.serializeUser((it, done) => done(null, (it as { KEY?: string }).KEY));
-    passport.deserializeUser((KEY: string, done) => done(null, { KEY, seen: {} } as Express.User));
-    const app = express();
-    app.use(session({ secret: longSecret(), resave: false, saveUninitialized: false }));
-    app.use(passport.initialize({ userProperty: 'customer' }), passport.session());
-    const login = passport.authenticate('marketplace', { failWithError: true });
-    app.get('/login', login);
-    app.get('/callback', login, (_req, res) => res.redirect('/account'));
-    app.get('/account', requireLogin(), (req, res) => void res.json(currentUser(req)));
-    const origin = await serve(app);
-    const browser = new Browser();
-    for (let i = 0; i < 2; i++) {
-      const { text } = await browser.logIn(`${origin}/login`, '3001');
-      expect(JSON.parse(text)).toEqual({ KEY: 'row 3001', seen: {} });
-    }
-    expect((await browser.logIn(`${origin}/login`, '3002')).text).toContain('Continue as');
-  },
-);
