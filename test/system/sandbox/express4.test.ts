@@ -30,9 +30,7 @@ it('the sandbox answers on Express 4 as on Express 5', async () => {
     [postJson('/api/purchases/validation', valid), 200, { status: 'success' }],
     [postJson('/api/purchases/validation', ''), 400, { status: 'error' }],
     [postJson('/api/purchases/validation', '{"api_key":'), 400, { status: 'error' }],
-    ...['sandbox/console', 'media/items/1042/thumbnail.svg'].map(
-      (page) => [get(`/${page}`), 200, {}] as const,
-    ),
+    [get('/sandbox/console'), 200, {}],
     [get('/nothing'), 404, {}],
     [get('/media/items/%E0%A4%A/preview.svg'), 400, {}],
   ] as const) {
