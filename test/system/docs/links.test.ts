@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { PAGES, ROOT, readPage } from './support/pages.js';
@@ -27,10 +27,6 @@ it.each([...PAGES, CONTRIBUTING])('the links of %s lead somewhere', (path) => {
   expect(dead).toEqual([]);
 });
 
-it.each([...PAGES, CONTRIBUTING, 'CHANGELOG.md'])('%s has no mark of a merge', (path) => {
-  expect(readPage(path)).not.toMatch(/^(<{7} |={7}$|>{7} )/m);
-});
-
 it('the page of all guides, from which the site has its menu, names every guide', () => {
   const index = readPage('examples/guides/index.md');
   const guides = PAGES.filter((page) => /^examples\/guides\/(?!index)/.test(page));
@@ -47,9 +43,4 @@ it('the notes for contributors name files, folders and scripts that exist', () =
   expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   const run = [...page.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
   expect(run.filter((name) => !(name in scripts))).toEqual([]);
-
-  const [, table = ''] = /## Where things are\n([\s\S]*?)\n## /.exec(page) ?? [];
-  const names = [...table.matchAll(/`([\w.-]+\.ts)`/g)].map(([, name = '']) => name);
-  const all = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
-  expect(names.filter((name) => !all.some((path) => path.endsWith(name)))).toEqual([]);
 });

@@ -9,28 +9,11 @@ import { readPage } from './support/pages.js';
 import { endHost, type Running, runBlock } from './support/run-block.js';
 import { writePrograms } from './support/workspace.js';
 
-const TIMEOUT = { timeout: 300_000 };
 const program = filesOf(readPage('README.md')).get('server.mjs') ?? '';
 
 it('the program of the README, with all recipes, is one file in the package', () => {
   expect(readPage('examples/guides/first-shop.mjs')).toBe(program);
 });
-
-/** Runs it, and opens pages of it as a reader does: under localhost, with the marketplace on another site. */
-async function walk(
-  check: (visit: () => Promise<Page>, running: Running) => Promise<void>,
-): Promise<void> {
-  const file = join(writePrograms('README.md', 'walk'), 'server.mjs');
-  await runBlock(
-    file,
-    () => ({}),
-    async (running) => {
-      const baseURL = (await running.origin()).replace('127.0.0.1', 'localhost');
-      running.sandbox.redirectUrl = `${baseURL}/callback`;
-      await check(async () => (await newContext({ baseURL })).newPage(), running);
-    },
-  );
-}
 
 const textOf = (page: Page): Promise<string | null> => page.locator('body').textContent();
 
@@ -47,82 +30,69 @@ async function logInAtTheMarketplace(page: Page, name: string): Promise<void> {
 describe.skipIf(chromiumIsMissing())('the shop of the README in a browser', () => {
   afterAll(endHost);
 
-  it(
-    'leads a customer from the first page to the last recipe, and out again',
-    TIMEOUT,
-    async () => {
-      await walk(async (visit, running) => {
-        const page = await visit();
-        await page.goto('/');
-        await page.getByRole('link', { name: 'Download' }).click();
-        await redeem(page, WRONG);
-        await page.waitForURL('/redeem');
-        await redeem(page, SUPPORTED);
-        await page.waitForURL('/downloads/1042');
-        expect(await textOf(page)).toContain('Fjord Light');
-        expect(await faultsInBothLooks(page)).toEqual([]);
-
-        await page.getByRole('link', { name: 'Back' }).click();
-        await page.getByRole('link', { name: 'Log in' }).click();
-        await logInAtTheMarketplace(page, 'Mira Solheim');
-        await page.waitForURL('/account');
-        expect(await textOf(page)).toContain('Hello, Mira Solheim');
-        for (const [path, text] of [
-          ['/downloads/1042', 'Fjord Light'],
-          ['/mine/1042', '{"file":"Fjord Light"}'],
-          ['/support/1042', '{"mail":"me@site.example"}'],
-          ['/items', '{"id":1042,"name":"Fjord Light"}'],
-        ] as const) {
-          await page.goto(path);
-          expect(await textOf(page)).toContain(text);
-        }
-        const verdict = `fetch('/check', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"code":"${SUPPORTED}"}' }).then((answer) => answer.json())`;
-        expect(await page.evaluate(verdict)).toEqual({ verdict: 'valid' });
-
-        await page.goto('/account');
-        await page.getByRole('button', { name: 'Log out' }).click();
-        await page.waitForURL('/');
-        await page.goto('/downloads/1042');
-        await page.getByLabel('Purchase code').waitFor();
-
-        // Support that has ended.
-        running.sandbox.dialect.supportedUntilPast = true;
-        await redeem(page, running.code('support-over'));
-        await page.waitForURL('/downloads/1042');
-        await page.goto('/support/1042');
-        expect(JSON.parse((await textOf(page)) ?? '')).toEqual({
-          item: 'Fjord Light',
-          ended: expect.stringMatching(/^20\d\d-/),
-          renew: 'https://market.example/items/1042',
-        });
-      });
-    },
-  );
-
-  it(
-    'asks for the login before a code that one customer holds, and refuses it to the second',
-    TIMEOUT,
-    async () => {
-      await walk(async (visit) => {
-        const holder = await visit();
-        await holder.goto('/mine/1042');
-        await logInAtTheMarketplace(holder, 'Mira Solheim');
-        await holder.waitForURL('/mine/1042');
-        await redeem(holder, SUPPORTED);
-        await holder.waitForURL('/downloads/1042');
-        await holder.goto('/mine/1042');
-        expect(await textOf(holder)).toBe('{"file":"Fjord Light"}');
-
-        // This one redeems first, and comes to the login with the code in the session.
-        const second = await visit();
-        await second.goto('/downloads/1042');
-        await redeem(second, SUPPORTED);
-        await second.waitForURL('/downloads/1042');
-        await second.goto('/mine/1042');
-        await logInAtTheMarketplace(second, 'Tomás');
-        await second.waitForURL('/mine/1042');
-        expect(await textOf(second)).toContain('used by another account');
-      });
-    },
-  );
+  it('leads a customer from the first page to the last recipe, and out again', {
+    timeout: 300_000,
+  }, async () => {
+    const file = join(writePrograms('README.md', 'walk'), 'server.mjs');
+    await runBlock(file, () => ({}), walk);
+  });
 });
+
+/** Opens its pages as a reader does: under localhost, with the marketplace on another site. */
+async function walk({ origin, sandbox, code }: Running): Promise<void> {
+  const baseURL = (await origin()).replace('127.0.0.1', 'localhost');
+  sandbox.redirectUrl = `${baseURL}/callback`;
+  const page = await (await newContext({ baseURL })).newPage();
+  await page.goto('/');
+  await page.getByRole('link', { name: 'Download' }).click();
+  await redeem(page, WRONG);
+  await page.waitForURL('/redeem');
+  await redeem(page, SUPPORTED);
+  await page.waitForURL('/downloads/1042');
+  expect(await textOf(page)).toContain('Fjord Light');
+  expect(await faultsInBothLooks(page)).toEqual([]);
+
+  await page.getByRole('link', { name: 'Back' }).click();
+  await page.getByRole('link', { name: 'Log in' }).click();
+  await logInAtTheMarketplace(page, 'Mira Solheim');
+  await page.waitForURL('/account');
+  expect(await textOf(page)).toContain('Hello, Mira Solheim');
+  for (const [path, text] of [
+    ['/downloads/1042', 'Fjord Light'],
+    ['/mine/1042', '{"file":"Fjord Light"}'],
+    ['/support/1042', '{"mail":"me@site.example"}'],
+    ['/items', '{"id":1042,"name":"Fjord Light"}'],
+  ] as const) {
+    await page.goto(path);
+    expect(await textOf(page)).toContain(text);
+  }
+  const verdict = `fetch('/check', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"code":"${SUPPORTED}"}' }).then((answer) => answer.json())`;
+  expect(await page.evaluate(verdict)).toEqual({ verdict: 'valid' });
+
+  // A code that one customer holds: the second redeems it, and is refused after the login.
+  const second = await (await newContext({ baseURL })).newPage();
+  await second.goto('/downloads/1042');
+  await redeem(second, SUPPORTED);
+  await second.waitForURL('/downloads/1042');
+  await second.goto('/mine/1042');
+  await logInAtTheMarketplace(second, 'Tomás');
+  await second.waitForURL('/mine/1042');
+  expect(await textOf(second)).toContain('used by another account');
+
+  await page.goto('/account');
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.waitForURL('/');
+  await page.goto('/downloads/1042');
+  await page.getByLabel('Purchase code').waitFor();
+
+  // Support that has ended.
+  sandbox.dialect.supportedUntilPast = true;
+  await redeem(page, code('support-over'));
+  await page.waitForURL('/downloads/1042');
+  await page.goto('/support/1042');
+  expect(JSON.parse((await textOf(page)) ?? '')).toEqual({
+    item: 'Fjord Light',
+    ended: expect.stringMatching(/^20\d\d-/),
+    renew: 'https://market.example/items/1042',
+  });
+}
