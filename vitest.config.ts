@@ -47,6 +47,8 @@ export default defineConfig({
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           globalSetup: ['./test/support/built-package.ts'],
+          // Optimising the WebAssembly of PGlite takes longer than what the tests do with it.
+          execArgv: ['--liftoff-only'],
           sequence: { groupOrder: 1 },
         },
       },
