@@ -386,9 +386,11 @@ export const GUIDE_CHECKS: Checks = {
       expect(await visit(running, '/south/downloads/1061', code)).toBe(200);
       expect(await visit(running, '/north/downloads/1061', code)).toBe(403);
       const redeem = `${await running.origin()}/redeem`;
-      expect(await new Browser().submit(redeem, { purchase_code: code })).toMatchObject({
-        status: 200,
-      });
+      for (const purchase_code of [code, SUPPORTED]) {
+        expect(await new Browser().submit(redeem, { purchase_code })).toMatchObject({
+          status: 200,
+        });
+      }
       await expectNoFormsFromElsewhere(running, '/redeem');
       const start = await running.get('/partners/login');
       expect(start.headers.get('location')).toContain(`app_id=${running.env.PARTNERS_APP_ID}`);
