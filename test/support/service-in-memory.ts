@@ -5,8 +5,6 @@ export interface WireAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly bytes: Buffer;
-  /** Where the bytes are cut into chunks. */
-  readonly cuts?: readonly number[];
 }
 
 /** What the service does with a request. An `Error` is a network failure; a promise can stay pending. */
@@ -50,14 +48,12 @@ const created = channel('undici:request:create');
 /** The service without a network, as a `fetch`. Answers arrive within microtasks, so no test has to wait for them. */
 export class ServiceInMemory {
   readonly requests: ServiceRequest[] = [];
-  readonly #answer: Answerer;
-  readonly #isSwept: boolean;
 
-  /** @param isSwept whether the sweep for secrets hears of the requests, as it does of undici's own. */
-  constructor(answer: Answerer, { isSwept = true } = {}) {
-    this.#answer = answer;
-    this.#isSwept = isSwept;
-  }
+  /** @param options - isSwept: whether the sweep for secrets hears of the requests, as it does of undici's own. */
+  constructor(
+    private readonly answer: Answerer,
+    private readonly options: { isSwept?: boolean } = {},
+  ) {}
 
   /** How many requests there were, to one path or in all. */
   count(path?: string): number {
@@ -66,7 +62,7 @@ export class ServiceInMemory {
 
   readonly fetch: FetchLike = async (url, init) => {
     const request = requestOf(url, init);
-    if (this.#isSwept && created.hasSubscribers) {
+    if (this.options.isSwept !== false && created.hasSubscribers) {
       const path = url.replace(/^https?:\/\/[^/]+/, '');
       created.publish({ request: { path, body: Buffer.from(request.body) } });
     }
@@ -79,15 +75,12 @@ export class ServiceInMemory {
       };
       signal.addEventListener('abort', onAbort);
     });
-    const reply = this.#answer(request, this.requests.push(request) - 1);
+    const reply = this.answer(request, this.requests.push(request) - 1);
     const answer = await Promise.race([reply, aborted]);
     signal.removeEventListener('abort', onAbort);
     if (answer instanceof Error) throw answer;
-    const { status, headers, bytes, cuts = [] } = answer;
-    const at = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
-    const edges = [0, ...at, bytes.length];
-    const body = edges.slice(1).map((edge, i) => bytes.subarray(edges[i], edge));
+    const { status, headers, bytes } = answer;
     const get = (name: string): string | null => [headers[name] ?? []].flat().join(', ') || null;
-    return { status, type: 'basic', redirected: false, url, headers: { get }, body };
+    return { status, type: 'basic', redirected: false, url, headers: { get }, body: [bytes] };
   };
 }
