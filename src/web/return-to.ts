@@ -63,15 +63,15 @@ export function returnTo(req: object): string | undefined {
 
 /**
  * Keeps where the visitor wants to go until a login is completed, and saves the session; in a cookie for apps without one.
- * A path that is too long is dropped, with the one before it, which the visitor has left. The cookie is not signed: its value
- * is checked when it is read, and the visitor could type any such path.
+ * A path that is too long, or none, takes the one before it away, which the visitor has left. The cookie is not signed: its
+ * value is checked when it is read, and the visitor could type any such path.
  */
 export async function keepReturnTo(
   req: IncomingMessage,
   res: ServerResponse,
-  path: string,
+  path: string | undefined,
 ): Promise<void> {
-  const text = shownPath(path);
+  const text = shownPath(path ?? '');
   const kept = [...text].length <= MAX_LENGTH ? path : undefined;
   const session = sessionOf(req);
   if (session === undefined) {
@@ -86,8 +86,7 @@ export async function keepReturnTo(
 
 /** Keeps the page that requires a login. */
 export async function keepPage(req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const path = req.method === 'GET' ? safeReturnTo(pathOf(req)) : undefined;
-  if (path !== undefined) await keepReturnTo(req, res, path);
+  if (req.method === 'GET') await keepReturnTo(req, res, safeReturnTo(pathOf(req)));
 }
 
 /** The path that is kept. */
