@@ -123,7 +123,6 @@ export function makeDecide<Req>(
     } catch (error) {
       // Errors of the app's own `fetch` or of a wrapper, and what ends the call of a visitor who has left, are no verdict.
       if (!isMarketgateError(error) || call.hasLeft) throw error;
-      if (error.status < 500 && error.code !== 'too_many_attempts') throw error;
       const isOutage = letsInOutage && failureOf(error)?.isOutage === true;
       const unknown: CheckResult = { verdict: 'unknown', error, isOutage };
       // Nobody becomes a holder now, but visitors without an account are refused.

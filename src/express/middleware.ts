@@ -75,20 +75,12 @@ export class VisitorCall implements VisitorCallOptions {
   }
 }
 
-/** Ends the call of a response that the app has sent meanwhile, as after a timeout. {@link middleware} drops it. */
-const ANSWERED = new MarketgateError(
-  'service_unavailable',
-  'the app responded before the service had answered',
-);
-
 function signalOf(res: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const onClose = (): void => {
-    // Most responses are whole, and their calls have ended: that makes no error.
-    const left = 'the visitor left before the service had answered';
-    controller.abort(
-      res.writableFinished ? ANSWERED : new MarketgateError('service_unavailable', left),
-    );
+    // {@link middleware} drops it where the app has responded.
+    const why = 'the visitor left, or the app responded, before the service had answered';
+    controller.abort(new MarketgateError('service_unavailable', why));
   };
   if (res.closed) onClose();
   // The response of a WebSocket upgrade has no events.
