@@ -9,8 +9,6 @@ import {
 import { onTestFinished } from 'vitest';
 import { listen } from './listen.js';
 
-export const VALIDATION = '/api/purchases/validation';
-
 /** The first seeded code of a kind. */
 export function codeOf({ codes }: Sandbox, kind: SandboxCode['kind']): string {
   const found = codes.find((each) => each.kind === kind);
