@@ -1,4 +1,3 @@
-import type { RequestListener } from 'node:http';
 import type { Request, Response } from 'express';
 import express5 from 'express';
 import session, { MemoryStore } from 'express-session';
@@ -8,7 +7,6 @@ import {
   LoginApi,
   MarketplaceStrategy,
   type MarketplaceStrategyOptions,
-  MemoryTokenStore,
   requireLogin,
   returnTo,
 } from 'marketgate';
@@ -22,29 +20,18 @@ import { longSecret } from './strategy-harness.js';
 
 // An app with a login, a sandbox and a Chromium window, for the tests of logins in a browser.
 
-export const MIRA = { id: '3001', name: 'Mira Solheim' };
-export const TOMAS = { id: '3002', name: 'Tomás Aguilar Ibáñez' };
-export const MINUTE = 60_000;
-
 interface Person {
   id: string;
   name: string;
 }
+export const MIRA: Person = { id: '3001', name: 'Mira Solheim' };
+export const TOMAS: Person = { id: '3002', name: 'Tomás Aguilar Ibáñez' };
 
-/** Where login attempts are kept. */
+/** Where login attempts are kept: in a session with Express 5, in a cookie with Express 4. */
 export type Mode = 'session' | 'cookie';
 
-/** Every mode and every Express, but not each with each. */
-export const MODES: [Mode, typeof express5][] = [
-  ['session', express5],
-  ['cookie', express4],
-];
-
-/** What is given to {@link open}; a test can change it afterwards, too. */
-export interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
-  mode: Mode;
-  express: typeof express5;
-  /** What the callback does. Default: go to where the visitor wanted to go. */
+interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
+  /** What the callback does. Default: go to where the visitor wanted to go. A test can change it. */
   afterLogin?: (req: Request, res: Response) => void;
   /** How many processes the app has, to which requests go in turn. Default 1. */
   processes?: number;
@@ -53,15 +40,6 @@ export interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
   /** Whom the service knows and sends back at once. Default: nobody, so that it shows its two pages. */
   known?: Person;
 }
-
-/** A request as the app saw it, with what the browser said it is for. */
-export interface Seen {
-  readonly url: string;
-  readonly purpose: string | undefined;
-  status: number;
-}
-
-export const isAnswered = ({ status }: Seen): boolean => status > 0;
 
 const WORKER = `addEventListener('install', () => skipWaiting());
 addEventListener('activate', (event) => event.waitUntil(
@@ -83,52 +61,42 @@ export const show = (title: string, more: (req: Request) => string = () => '') =
   };
 };
 
-export async function open(options: Options) {
-  const { mode, express, confirm } = options;
+export async function open(mode: Mode, options: Options = {}) {
   const shop = await openShop({}, { dialect: { rememberedConsent: true } });
   const { sandbox, loginApi } = shop;
   const callbackOf = ({ id }: Person) => sandbox.acceptLogin(id);
   const loginUrl = loginApi.loginUrl();
   const { pathname, search } = new URL(loginUrl);
-  const gatekeeper = await listen((_req, res) => {
-    const pass = () => {
-      const location = options.known ? callbackOf(options.known) : loginUrl;
-      res.writeHead(302, { location }).end();
-    };
-    void Promise.resolve(options.beforeService?.()).then(pass);
+  const gatekeeper = await listen(async (_req, res) => {
+    await options.beforeService?.();
+    const location = options.known ? callbackOf(options.known) : loginUrl;
+    res.writeHead(302, { location }).end();
   });
 
-  const tokenStore = new MemoryTokenStore({ clock: sandbox.clock });
   const store = new MemoryStore();
-  const callbacks: Seen[] = [];
-  const starts: Seen[] = [];
-  const ahead: Seen[] = [];
-  function startProcess(number: number) {
+  /** Requests for the start of the login, and for the callback with an auth_key. `purpose`: ahead of a click. */
+  const requests: { path: string; url: string; purpose?: string; status: number }[] = [];
+  function startProcess() {
     // What a process remembers, it remembers with its client.
-    const ownApi = number === 0 ? loginApi : new LoginApi(shop.app);
+    const ownApi = new LoginApi(shop.app);
     ownApi.loginUrl = () => `${gatekeeper}${pathname}${search}`;
+    const loginAttempts = mode === 'session' ? mode : { cookieSecret: longSecret() };
     const passport = passportWith(
       new MarketplaceStrategy(
-        {
-          loginApi: ownApi,
-          tokenStore,
-          loginAttempts: mode === 'session' ? 'session' : { cookieSecret: longSecret() },
-          confirm,
-        },
+        { loginApi: ownApi, loginAttempts, confirm: options.confirm },
         ({ profile }) => ({ id: profile.id, name: profile.displayName }),
       ),
     );
 
-    const app = express();
+    const app = (mode === 'session' ? express5 : express4)();
     app.use((req, res, next) => {
-      const list = req.path === '/login' ? starts : req.query.auth_key ? callbacks : undefined;
-      const url = `${req.protocol}://${req.headers.host}${req.originalUrl}`;
-      const seen: Seen = { url, purpose: req.get('sec-purpose'), status: 0 };
-      list?.push(seen);
-      if (seen.purpose) ahead.push(seen);
+      const { path, headers } = req;
+      const url = `${req.protocol}://${headers.host}${req.originalUrl}`;
+      const purpose = req.get('sec-purpose');
       // Not 'finish': Chromium cuts a prefetch off at its status.
       res.once('close', () => {
-        seen.status = res.headersSent ? res.statusCode : 0;
+        const status = res.headersSent ? res.statusCode : 0;
+        requests.push({ path, url, purpose, status });
       });
       next();
     });
@@ -147,50 +115,42 @@ export async function open(options: Options) {
     );
     app.get('/', show('Home'));
     app.get('/account', requireLogin(), show('Account'));
-    // A page in front of the login, as many sites have: what it loads ahead is up to the test.
-    app.get(
-      '/links',
-      show('Links', (req) => String(req.query.html ?? '')),
-    );
+    // A page in front of the login, as many sites have: what is on it is up to the test.
+    const links = show('Links', (req) => String(req.query.html ?? ''));
+    app.get('/links', links);
+    app.get('/secret', requireLogin({ loginPath: '/links' }), show('Secret'));
     // A service worker that has a navigation preload and does not use it, as many have.
     app.get('/worker.js', (_req, res) => void res.type('js').send(WORKER));
-    app.get('/secret', requireLogin({ loginPath: '/links' }), show('Secret'));
     app.use(errorHandler({ loginPath: '/login' }));
     return app;
   }
-  const apps = Array.from({ length: options.processes ?? 1 }, (_, number) => startProcess(number));
+  const apps = Array.from({ length: options.processes ?? 1 }, startProcess);
   let turn = 0;
-  const inTurn: RequestListener = (req, res) => apps[turn++ % apps.length]?.(req, res);
-
-  const origin = await shop.serve(inTurn, 'localhost');
-  const context = await newContext();
+  // By "localhost", while the sandbox is at 127.0.0.1: browsers share cookies between ports.
+  const origin = await shop.serve(
+    (req, res) => apps[turn++ % apps.length]?.(req, res),
+    'localhost',
+  );
+  const context = await newContext({ baseURL: origin });
   /** Who is logged in, by the browser's cookies. */
   async function user(): Promise<string | undefined> {
-    const home = await context.request.get(origin);
+    const home = await context.request.get('/');
     return /<p id="who">(.*)<\/p>/.exec(await home.text())?.[1];
   }
   return {
-    options,
-    /** By "localhost", while the sandbox is at 127.0.0.1: browsers share cookies between ports. */
-    origin,
-    sandbox,
-    context,
-    page: await context.newPage(),
-    /** Requests for the callback that had an auth_key, and for the start of the login. */
-    callbacks,
-    starts,
-    /** What the browser loaded ahead of a click, wherever it is. */
-    ahead,
+    ...{ options, origin, sandbox, context, page: await context.newPage(), requests, user },
+    answered: (path: string) => requests.filter((it) => it.path === path && it.status > 0),
     exchanges: () => shop.asked('/api/authorize'),
     /** A callback that has not been opened. That of a stranger: as sent in a chat. */
     callbackOf,
+    /** A page in front of the login. */
+    linksWith: (html: string) => `${origin}/links?${new URLSearchParams({ html })}`,
     /** Logs in with the browser's cookies, but without its pages. */
     async logInQuietly(person: Person): Promise<void> {
-      await context.request.get(`${origin}/login`, { maxRedirects: 0 });
+      await context.request.get('/login', { maxRedirects: 0 });
       await context.request.get(callbackOf(person));
       expect(await user()).toBe(person.name);
     },
-    user,
   };
 }
 
@@ -200,15 +160,9 @@ export const choose = (page: Page, { id }: Person) =>
 
 export const accept = (page: Page) => page.locator('button[value=accept]').click();
 
-export async function logIn(page: Page, url: string, person: Person = MIRA): Promise<void> {
-  await page.goto(url);
-  await choose(page, person);
-  await accept(page);
-}
-
-export const eventually = (check: () => void) =>
+export const eventually = (check: () => void | Promise<void>) =>
   vi.waitFor(check, { timeout: 40_000, interval: 20 });
 
-export const who = (page: Page) => page.locator('#who').textContent();
-export const heading = (page: Page) => page.locator('h1').textContent();
+/** The page's heading, and who is logged in there. */
+export const shown = (page: Page) => page.locator('h1, #who').allTextContents();
 export const path = (page: Page) => new URL(page.url()).pathname + new URL(page.url()).search;
