@@ -9,63 +9,53 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** What {@link faultsOf} finds on a page that is wide and light, and on one that is narrow and dark. */
-export async function faultsInBothLooks(page: Page, narrow = 320): Promise<string[]> {
-  const found: string[] = [];
-  // No page has colours that depend on its width: each scheme and each width is looked at once.
-  for (const [width, colorScheme] of [
-    [1280, 'light'],
-    [narrow, 'dark'],
-  ] as const) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 900 });
-    found.push(...(await faultsOf(page)).map((fault) => `${colorScheme}, ${width}: ${fault}`));
-  }
-  return found;
+/** The rules for which the colours or the width of a page matter. */
+const STYLE = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable'];
+
+/** What {@link faultsOf} finds on a page that is wide and light, and in its {@link STYLE} narrow and dark. */
+export async function faultsInBothLooks(page: Page): Promise<string[]> {
+  const light = await faultsOf(page, { width: 1280, colorScheme: 'light' });
+  const dark = await faultsOf(page, { width: 320, colorScheme: 'dark', rules: STYLE });
+  return [...light, ...dark];
 }
 
-/** What axe finds on the page as it stands, best practices too, and whether the page is too wide. */
-export async function faultsOf(page: Page): Promise<string[]> {
-  await styled(page);
+interface Look {
+  width: number;
+  colorScheme?: 'light' | 'dark';
+  /** Default: all that axe has, best practices too. */
+  rules?: string[];
+}
+
+/** What axe finds on the page, and whether the page is too wide. */
+async function faultsOf(page: Page, look: Look): Promise<string[]> {
+  const { width, colorScheme = 'light', rules: runOnly } = look;
+  await page.emulateMedia({ colorScheme });
+  const found = (await tooWideAt(page, [width])).map(() => 'the page scrolls sideways');
   // Evaluated, and not added as a script: the policy of the pages rightly forbids that.
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(AXE);
-  const violations = (await page.evaluate(
-    'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations)',
-  )) as Violation[];
-  const found = violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
+  const options = JSON.stringify({ resultTypes: ['violations'], runOnly });
+  const violations: Violation[] = await page.evaluate(
+    `axe.run(${options}).then(({ violations }) => violations)`,
   );
-  return (await isTooWide(page)) ? [...found, 'the page scrolls sideways'] : found;
-}
-
-/** Waits for the style sheet of a page that a click led to: its words can be seen before that has come. */
-const styled = (page: Page): Promise<void> => page.waitForLoadState('load');
-
-/** The widths of a window in which a field does not show all of its text. */
-export async function cutOffWidths(page: Page, field: string): Promise<number[]> {
-  await styled(page);
-  const cutOff: number[] = [];
-  for (const width of [1280, 390, 320]) {
-    await page.setViewportSize({ width, height: 900 });
-    const isCutOff = `(field => field.scrollWidth > field.clientWidth)(document.querySelector(${JSON.stringify(field)}))`;
-    if (await page.evaluate(isCutOff)) cutOff.push(width);
+  for (const { id, nodes } of violations) {
+    for (const { html, failureSummary } of nodes) found.push(`${id}: ${html} ${failureSummary}`);
   }
-  return cutOff;
+  return found.map((fault) => `${colorScheme}, ${width}: ${fault}`);
 }
 
-async function isTooWide(page: Page): Promise<boolean> {
-  await styled(page);
-  return (await page.evaluate(
-    'document.documentElement.scrollWidth > document.documentElement.clientWidth',
-  )) as boolean;
-}
-
-/** The widths of a window for which the page is too wide. */
-export async function tooWideAt(page: Page, widths: readonly number[]): Promise<number[]> {
+/** The widths of a window for which an element is wider than its place: the page, or the text of a field. */
+export async function tooWideAt(
+  page: Page,
+  widths: readonly number[],
+  selector = ':root',
+): Promise<number[]> {
+  // The style sheet of a page that a click led to: its words can be seen before that has come.
+  await page.waitForLoadState('load');
   const found: number[] = [];
   for (const width of widths) {
     await page.setViewportSize({ width, height: 900 });
-    if (await isTooWide(page)) found.push(width);
+    const isTooWide = `(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)(document.querySelector(${JSON.stringify(selector)}))`;
+    if (await page.evaluate(isTooWide)) found.push(width);
   }
   return found;
 }
