@@ -1,11 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Browser } from '../../support/browser.js';
+import { portOf } from '../../support/listen.js';
 import { runExample } from './run-example.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -28,8 +28,9 @@ const commandsOf = (example: string): string[] =>
     .flatMap(([, block = '']) => block.split('\n'))
     .map((line) => line.replace(/\s{2,}#.*$/, ''));
 
-const hasCurl = (example: string): boolean =>
-  commandsOf(example).some((line) => line.startsWith('curl'));
+/** The program of an example, below `examples`. */
+const serverOf = (example: string): string =>
+  `${example}/server.${example.startsWith('commonjs') ? 'js' : 'ts'}`;
 
 it.each(EXAMPLES)('the README of %s starts a program that exists', (example) => {
   const lines = commandsOf(example).map((line) => {
@@ -41,24 +42,15 @@ it.each(EXAMPLES)('the README of %s starts a program that exists', (example) => 
   expect(existsSync(`${ROOT}${file}`)).toBe(true);
 });
 
-/** The program of an example, below `examples`. */
-const serverOf = (example: string): string =>
-  `${example}/server.${example.startsWith('commonjs') ? 'js' : 'ts'}`;
-
-it('an example says in one line that its port is taken, and which variable names another', async () => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  onTestFinished(() => void taken.close());
-  const PORT = `${(taken.address() as AddressInfo).port}`;
-  const running = runExample('quickstart/server.ts', { PORT });
-  expect(await running.ended).toBe(1);
-  expect(running.errors()).toMatch(/^listen EADDRINUSE: .*; .*\bPORT\b.*\n$/);
-});
-
-it.each(EXAMPLES)('%s says in one line that its port is no port', async (example) => {
-  const running = runExample(serverOf(example), { PORT: 'abc' });
-  expect(await running.ended).toBe(1);
-  expect(running.errors()).toMatch(/^.*\bPORT\b.*65535\.\n$/);
+it('an example says in one line that its port is taken, or is no port, and which variable names another', async () => {
+  for (const [PORT, line] of [
+    [`${await portOf(createServer())}`, /^listen EADDRINUSE: .*; .*\bPORT\b.*\n$/],
+    ['abc', /^.*\bPORT\b.*65535\.\n$/],
+  ] as const) {
+    const running = runExample('quickstart/server.ts', { PORT });
+    expect(await running.ended).toBe(1);
+    expect(running.errors()).toMatch(line);
+  }
 });
 
 /** What the curl commands of a README print, one after the other, and where a login starts and ends. */
@@ -82,6 +74,7 @@ const PRINTED: Record<string, { printed: RegExp[]; login?: [start: string, end: 
 
 describe.skipIf(!CURL)('the curl commands of the README of', () => {
   it('every example that has some are tried', () => {
+    const hasCurl = (example: string) => commandsOf(example).some((line) => /^curl/.test(line));
     expect(EXAMPLES.filter(hasCurl).sort()).toEqual(Object.keys(PRINTED).sort());
   });
 
