@@ -38,11 +38,9 @@ export class Browser {
   }
 
   /** Presses "Continue" on the page that asks about a login. */
-  async pressContinue({ url, text }: Visit): Promise<Visit> {
-    const { action, fields } = formOf({ url, text, status: 200 }, undefined);
-    const target = new URL(action);
-    target.search = String(new URLSearchParams({ ...fields, answer: 'continue' }));
-    return this.open(target.href);
+  async pressContinue(visit: Visit): Promise<Visit> {
+    const { action, fields } = formOf(visit);
+    return this.open(new URL(`?${fields}`, action).href);
   }
 
   /** As {@link logIn}, up to the address of the callback, which is not opened. */
@@ -50,9 +48,10 @@ export class Browser {
     const isCallback = (url: URL) => url.searchParams.has('auth_key');
     let visit = await this.#follow(start, {}, isCallback);
     while (!visit.headers.has('location')) {
-      const { action, fields } = formOf(visit, userId);
-      const init = { method: 'POST', body: new URLSearchParams(fields) };
-      visit = await this.#follow(action, init, isCallback);
+      const { action, fields: body } = formOf(visit);
+      if (body.has('decision')) body.set('decision', 'accept');
+      if (body.has('user_id') && userId !== undefined) body.set('user_id', userId);
+      visit = await this.#follow(action, { method: 'POST', body }, isCallback);
     }
     return new URL(visit.headers.get('location') ?? '', visit.url).href;
   }
@@ -62,10 +61,6 @@ export class Browser {
     return [...(this.#jars.get(new URL(origin).host) ?? [])]
       .map(([name, value]) => `${name}=${value}`)
       .join('; ');
-  }
-
-  clearCookies(): void {
-    this.#jars.clear();
   }
 
   async #follow(
@@ -105,29 +100,23 @@ export class Browser {
     const jar = this.#jars.get(host) ?? new Map<string, string>();
     this.#jars.set(host, jar);
     for (const cookie of setCookies) {
-      const [pair = '', ...attributes] = cookie.split(';');
-      const [name = '', ...value] = pair.split('=');
-      const expires = attributes.map((a) => /^\s*expires=(.*)$/i.exec(a)?.[1]).find(Boolean);
-      const isOver = expires !== undefined && Date.parse(expires) <= Date.now();
-      if (isOver || attributes.some((a) => /^\s*max-age=0$/i.test(a))) jar.delete(name.trim());
-      else jar.set(name.trim(), value.join('='));
+      const [, name = '', value = '', attributes = ''] = /^([^=]*)=([^;]*)(.*)/.exec(cookie) ?? [];
+      const expires = /;\s*expires=([^;]*)/i.exec(attributes)?.[1] ?? '';
+      const isOver = Date.parse(expires) <= Date.now() || /;\s*max-age=0\b/i.test(attributes);
+      if (isOver) jar.delete(name);
+      else jar.set(name, value);
     }
   }
 }
 
-/** The one form of the sandbox's page, filled in: that user (or the first), and "accept". */
-function formOf(
-  { text, url, status }: Pick<Visit, 'text' | 'url' | 'status'>,
-  userId: string | undefined,
-): { action: string; fields: Record<string, string> } {
+/** The one form of a page, as its first button sends it. */
+function formOf({ text, url, status }: Visit): { action: string; fields: URLSearchParams } {
   const form = /<form\b[^>]*>[\s\S]*?<\/form>/.exec(text)?.[0];
   if (form === undefined) throw new Error(`no form on ${url} (HTTP ${status})`);
-  const fields: Record<string, string> = {};
+  const fields = new URLSearchParams();
   for (const [, name = '', value = ''] of form.matchAll(/\bname="([^"]*)" value="([^"]*)"/g)) {
-    fields[name] ??= value;
+    if (!fields.has(name)) fields.set(name, value);
   }
-  if ('decision' in fields) fields.decision = 'accept';
-  if ('user_id' in fields && userId !== undefined) fields.user_id = userId;
   const action = /\baction="([^"]*)"/.exec(form)?.[1] ?? '';
   return { action: new URL(action, url).href, fields };
 }

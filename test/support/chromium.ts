@@ -8,13 +8,6 @@ import { onTestFinished } from 'vitest';
 import { CHROMIUM } from './programs.js';
 
 const ARGS = [
-  // Containers give little shared memory and no namespaces; and no test may leave this machine.
-  '--no-sandbox',
-  '--disable-dev-shm-usage',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--no-first-run',
   // One process for all pages: starting one for each site costs twice what the page does.
   '--disable-site-isolation-trials',
   '--renderer-process-limit=1',

@@ -35,8 +35,8 @@ interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
   afterLogin?: (req: Request, res: Response) => void;
   /** How many processes the app has, to which requests go in turn. Default 1. */
   processes?: number;
-  /** Keeps a browser waiting on its way to the service. */
-  beforeService?: () => Promise<void> | undefined;
+  /** Whether a browser on its way to the service waits until it is sent elsewhere. */
+  isServiceSlow?: boolean;
   /** Whom the service knows and sends back at once. Default: nobody, so that it shows its two pages. */
   known?: Person;
 }
@@ -67,10 +67,9 @@ export async function open(mode: Mode, options: Options = {}) {
   const callbackOf = ({ id }: Person) => sandbox.acceptLogin(id);
   const loginUrl = loginApi.loginUrl();
   const { pathname, search } = new URL(loginUrl);
-  const gatekeeper = await listen(async (_req, res) => {
-    await options.beforeService?.();
+  const gatekeeper = await listen((_req, res) => {
     const location = options.known ? callbackOf(options.known) : loginUrl;
-    res.writeHead(302, { location }).end();
+    if (!options.isServiceSlow) res.writeHead(302, { location }).end();
   });
 
   const store = new MemoryStore();

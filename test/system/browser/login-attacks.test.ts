@@ -1,6 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { chromiumIsMissing } from '../../support/chromium.js';
-import { deferred } from '../../support/deferred.js';
 import { listen } from '../../support/listen.js';
 import {
   accept,
@@ -119,9 +118,7 @@ type Host = 'evil.example' | 'localhost';
 /** An app, and the site of an attacker. */
 async function attacked(host: Host, mode: Mode, confirm: boolean | 'auto') {
   // The service is slow, so that the attacker's page is still there when the login has begun.
-  let service = deferred();
-  onTestFinished(() => service.resolve());
-  const opened = await open(mode, { confirm, beforeService: () => service.promise });
+  const opened = await open(mode, { confirm, isServiceSlow: true });
   const { page, context, origin, requests, answered, callbackOf } = opened;
   let html: string;
   const server = await listen(async (req, res) => {
@@ -137,7 +134,6 @@ async function attacked(host: Host, mode: Mode, confirm: boolean | 'auto') {
   /** Attacks a visitor, and waits until the app has answered the callback. Gives the window in which it was opened. */
   async function run(attack: Attack) {
     requests.length = 0;
-    service = deferred();
     html = pageOf(origin, attack);
     await page.goto('about:blank');
     const last = attack.end?.includes('window.other') ? context.waitForEvent('page') : page;
@@ -146,7 +142,6 @@ async function attacked(host: Host, mode: Mode, confirm: boolean | 'auto') {
     });
     if (attack.isClicked) await page.getByRole('button', { name: 'Win' }).click();
     await eventually(() => expect(answered('/callback')).not.toEqual([]));
-    service.resolve();
     return last;
   }
   return { ...opened, run };
@@ -202,9 +197,7 @@ const listenTo = (html: string) =>
 describe.skipIf(chromiumIsMissing())('a visitor', () => {
   it('who is logged in, and led into a second login through a page of this site, is asked, also with confirm: false', async () => {
     // The service is slow, so that the second login does not end before the page elsewhere goes on.
-    const service = deferred();
-    onTestFinished(() => service.resolve());
-    const opened = await open('cookie', { confirm: false, beforeService: () => service.promise });
+    const opened = await open('cookie', { confirm: false, isServiceSlow: true });
     const { page, context, requests, answered, callbackOf, user } = opened;
     await opened.logInQuietly(MIRA);
     requests.length = 0;
