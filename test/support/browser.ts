@@ -63,6 +63,10 @@ export class Browser {
       .join('; ');
   }
 
+  clearCookies(): void {
+    this.#jars.clear();
+  }
+
   async #follow(
     url: string,
     init: RequestInit,
