@@ -73,12 +73,9 @@ const PRINTED: Record<string, { printed: RegExp[]; login?: [start: string, end: 
 };
 
 describe.skipIf(!CURL)('the curl commands of the README of', () => {
-  it('every example that has some are tried', () => {
-    const hasCurl = (example: string) => commandsOf(example).some((line) => /^curl/.test(line));
-    expect(EXAMPLES.filter(hasCurl).sort()).toEqual(Object.keys(PRINTED).sort());
-  });
-
-  it.each(Object.entries(PRINTED))('%s print what they should', async (example, expected) => {
+  const hasCurl = (example: string) => commandsOf(example).some((line) => /^curl/.test(line));
+  it.each(EXAMPLES.filter(hasCurl))('%s print what they should', async (example) => {
+    const { printed = [], login } = PRINTED[example] ?? {};
     const running = runExample(serverOf(example), { PORT: '0' });
     const origin = await running.prints(/(http:\/\/(?:localhost|127\.0\.0\.1):\d+)/);
     const script = commandsOf(example)
@@ -88,9 +85,9 @@ describe.skipIf(!CURL)('the curl commands of the README of', () => {
       .replace(/http:\/\/[\w.]+:3000/g, origin);
     const { stdout } = await promisify(execFile)('sh', ['-eu', '-c', script]);
     const answers = stdout.split(/\n?---\n/).slice(0, -1);
-    expect(answers).toEqual(expected.printed.map((printed) => expect.stringMatching(printed)));
-    if (expected.login) {
-      const [start, end] = expected.login;
+    expect(answers).toEqual(printed.map((line) => expect.stringMatching(line)));
+    if (login) {
+      const [start, end] = login;
       expect((await new Browser().logIn(`${origin}${start}`, '3001')).text).toMatch(end);
     }
   });

@@ -10,15 +10,10 @@ const PATIENCE = 7000;
 
 type Env = Readonly<NodeJS.ProcessEnv>;
 
-/** Starts an example, built beforehand, with plain `node`. `file` is its path in `examples`. */
-export function startExample(file: string, env: Env): RunningExample {
-  const built = join(inject('builtPackage'), 'examples', file.replace(/\.ts$/, '.js'));
-  return start([built], dirname(built), env);
-}
-
-/** The same, until the test is over. */
+/** Runs an example, built beforehand, with plain `node`, until the test is over. `file` is its path in `examples`. */
 export function runExample(file: string, env: Env): RunningExample {
-  return untilTestEnds(startExample(file, env));
+  const built = join(inject('builtPackage'), 'examples', file.replace(/\.ts$/, '.js'));
+  return untilTestEnds(start([built], dirname(built), env));
 }
 
 /** Runs any program from the top of the repository, until the test is over. */
@@ -56,7 +51,6 @@ export function start(args: readonly string[], cwd: string, env: Env) {
     child,
     /** Its exit code, or the signal that ended it. */
     ended,
-    all: () => texts.all,
     errors: () => texts.err,
     output: () => texts.out,
     /** The first match of what it prints: the first group, or all of it. */
