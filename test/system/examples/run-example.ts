@@ -51,6 +51,7 @@ export function start(args: readonly string[], cwd: string, env: Env) {
     child,
     /** Its exit code, or the signal that ended it. */
     ended,
+    all: () => texts.all,
     errors: () => texts.err,
     output: () => texts.out,
     /** The first match of what it prints: the first group, or all of it. */
