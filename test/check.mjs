@@ -23,6 +23,15 @@ const steps = [
   },
   // Warnings are errors: all that is public has a description, and no link is dead.
   { name: 'API pages', command: ['npx', '--no', '--', 'typedoc', '--emit', 'none'] },
+  {
+    name: 'OpenAPI document',
+    command: [
+      ...['npx', '--no', '--', 'redocly', 'lint', 'src/openapi.json'],
+      ...['--config', 'test/unit/openapi/redocly.yaml'],
+    ],
+    // No news of a new version, no figures about use.
+    env: { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+  },
   { name: 'tests', command: ['npm', 'test'], counted: true },
   { name: 'build', command: ['npm', 'run', 'build'] },
   {
@@ -42,9 +51,9 @@ function succeeds([command, ...args], env) {
 }
 
 /** What a step came to. A run of tests that left no counts behind has failed. */
-function run({ name, command, counted = false }) {
+function run({ name, command, env = {}, counted = false }) {
   if (!counted) {
-    const ok = succeeds(command, {});
+    const ok = succeeds(command, env);
     return { passed: Number(ok), failed: Number(!ok), skipped: 0 };
   }
   const file = join(folder, `${name}.json`);

@@ -1,29 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import document from '../../../src/openapi.json' with { type: 'json' };
-import { runProgram } from '../../package/run-program.js';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const REDOCLY = join(ROOT, 'node_modules/@redocly/cli/bin/cli.js');
-const CONFIG = fileURLToPath(new URL('./redocly.yaml', import.meta.url));
-
-it('the linter of OpenAPI has nothing against the document', async () => {
-  const { code, stdout, stderr } = await runProgram(
-    process.execPath,
-    [REDOCLY, 'lint', 'src/openapi.json', '--config', CONFIG],
-    {
-      cwd: ROOT,
-      timeout: 100_000,
-      // No news of a new version, no figures about use.
-      env: { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' },
-    },
-  );
-  expect(code, stdout + stderr).toBe(0);
-  // With recommended-strict a warning is an error, so this is all of it.
-  expect(stdout + stderr).toContain('Your API description is valid');
-}, 120_000);
+// The linter of OpenAPI is a step of `npm run check`.
 
 interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly example?: unknown }[];
@@ -79,6 +58,6 @@ it('the schemas require what the specification promises, and nothing that is "no
 });
 
 it('the document is of the version of the package', () => {
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect(document.info.version).toBe(version);
 });
