@@ -76,23 +76,25 @@ const NAVIGATION = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' 
 /** Names that a website can point at this machine; a hostile network resolves those without a dot. */
 const HOSTS = ['evil.example:4000', '127.0.0.1.evil.example', 'localhost.evil.x', 'sandbox:4000'];
 
-it.for<Record<string, string>>([
-  CROSS,
-  { 'sec-fetch-site': 'same-site' },
-  { origin: 'https://evil.example' },
-  { ...CROSS, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' },
-  { ...NAVIGATION, 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'iframe' },
-  ...HOSTS.map((host) => ({ host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' })),
-])('another website neither drives nor reads the console: %j', async (headers, { running }) => {
-  const answers = [await rotate(running, headers)];
-  for (const path of ['console', 'api/export']) {
-    answers.push(await ask(`${running.baseUrl}/sandbox/${path}`, headers));
-  }
-  for (const answer of answers) {
-    expect(answer.status).toBe(403);
-    expect(answer.text).not.toContain(running.apiKey);
-    expect(answer.headers).toMatchObject({ 'cross-origin-resource-policy': 'same-origin' });
-    expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
+it('another website neither drives nor reads the console', async ({ running }) => {
+  for (const headers of [
+    CROSS,
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+    { ...CROSS, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' },
+    { ...NAVIGATION, 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'iframe' },
+    ...HOSTS.map((host) => ({ host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' })),
+  ] as Record<string, string>[]) {
+    for (const answer of [
+      await rotate(running, headers),
+      await ask(`${running.baseUrl}/sandbox/console`, headers),
+      await ask(`${running.baseUrl}/sandbox/api/export`, headers),
+    ]) {
+      expect([headers, answer.status]).toEqual([headers, 403]);
+      expect(answer.text).not.toContain(running.apiKey);
+      expect(answer.headers).toMatchObject({ 'cross-origin-resource-policy': 'same-origin' });
+      expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
+    }
   }
   expect(running.sandbox.data.workspaces[0]?.api_key).toBe(running.apiKey);
 });
@@ -115,9 +117,4 @@ it('a link from anywhere leads to the console, but sends no form', async ({ runn
   const headers = { ...CROSS, ...NAVIGATION };
   expect((await ask(`${running.baseUrl}/sandbox/console`, headers)).status).toBe(200);
   expect((await rotate(running, headers)).status).toBe(403);
-});
-
-it('the service answers under any name, for it has no cookies to abuse', async ({ running }) => {
-  const url = `${running.baseUrl}/api/account/details?api_key=${running.apiKey}`;
-  expect((await ask(url, { host: 'market.example' })).status).toBe(200);
 });
