@@ -1,6 +1,6 @@
-import { createSandbox } from 'marketgate/sandbox';
-import { onTestFinished, vi } from 'vitest';
+import { vi } from 'vitest';
 import { run } from '../../../src/cli/program.js';
+import { openShop } from '../../support/shop.js';
 
 export interface Ran {
   readonly code: number;
@@ -50,23 +50,18 @@ export async function cli(
   return { code, out, err };
 }
 
-/** A sandbox that listens until the test ends, with the environment of an app that uses it. */
+/** A shop, with the environment of an app that uses its sandbox. */
 export async function service() {
-  const sandbox = createSandbox({ redirectUrl: 'http://localhost:3000/callback' });
-  const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen(0);
-  onTestFinished(() => sandbox.close());
-  return {
-    sandbox,
-    url: baseUrl,
-    environment: {
-      MARKETPLACE_BASE_URL: baseUrl,
-      MARKETPLACE_API_KEY: apiKey,
-      MARKETPLACE_AUTH_URL: authUrl,
-      MARKETPLACE_APP_ID: appId,
-      MARKETPLACE_APP_SECRET: appSecret,
-    },
-    code: (kind: string): string => sandbox.codes.find((each) => each.kind === kind)?.code ?? '',
+  const { sandbox, baseUrl: url, apiKey, app, code } = await openShop();
+  sandbox.redirectUrl = 'http://localhost:3000/callback';
+  const environment = {
+    MARKETPLACE_BASE_URL: url,
+    MARKETPLACE_API_KEY: apiKey,
+    MARKETPLACE_AUTH_URL: app.authUrl,
+    MARKETPLACE_APP_ID: app.appId,
+    MARKETPLACE_APP_SECRET: app.appSecret,
   };
+  return { sandbox, url, environment, code };
 }
 
 /** Runs `doctor --json`: the status of each check, and what was said of it. */

@@ -86,7 +86,6 @@ it('clock moves the clock by a duration or to a time, and resets it', async () =
   for (const [fields, expected] of [
     [{ advance: '1h' }, NOW + 3_600_000],
     [{ advance: '-1.5d' }, NOW + 3_600_000 - 1.5 * DAY],
-    [{ advance: '500ms' }, NOW + 3_600_500 - 1.5 * DAY],
     [{ set: '2028-01-01T00:00:00Z' }, Date.UTC(2028, 0, 1)],
     [{ reset: true }, NOW],
   ] as const) {
@@ -157,7 +156,6 @@ it('what is wrong with an action is said in JSON, which repeats no value', async
     ['nothing', {}, 404, 'GET /sandbox/api lists them'],
     ['refund', { purchase_code: 'sentinel' }, 400, '"marketgate sandbox codes" lists'],
     ['accept-login', { user_id: 'sentinel' }, 400, 'user_id: there is none with this value; '],
-    ['refund', {}, 400, 'fields.purchase_code: expected string'],
     ['refund', { purchase_code: CODE, a: 1 }, 400, 'fields.a: there is no such field'],
     ['clock', { advance: '10' }, 400, 'fields.advance: expected a duration with its unit'],
     ['clock', { set: '2030-01-01' }, 400, 'a time, as in 2030-01-31T12:00:00Z'],
