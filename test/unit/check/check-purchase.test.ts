@@ -76,8 +76,7 @@ it('a client that is no id is a TypeError, also where the cache answers', async 
     await expect(checkPurchase(keyApi, CODE, call)).rejects.toThrow('option "client" must give');
     await expect(keyApi.validatePurchase(CODE, call)).rejects.toThrow('option "client"');
     await expect(keyApi.getItem(1042, call)).rejects.toThrow('option "client"');
-    await keyApi.validatePurchase(CODE);
-    await keyApi.getItem(1042);
+    await Promise.all([keyApi.validatePurchase(CODE), keyApi.getItem(1042)]);
   }
 });
 
@@ -93,12 +92,6 @@ describe('checkPurchase', () => {
     await expect(failing(new Error('mine'))).rejects.toThrow('mine');
     const accept = () => Promise.reject(new MarketgateError('service_unavailable', 'mine'));
     await expect(decide(purchase, { accept })).rejects.toThrow('mine');
-  });
-
-  it('goes by the conditions that its options inherit', async () => {
-    const keyApi = { validatePurchase: async () => purchase };
-    const options = Object.create({ client, item: 7 });
-    expect(await checkPurchase(keyApi, CODE, options)).toEqual(denied('purchase_item_mismatch'));
   });
 
   it('ends with its signal', async () => {
@@ -141,11 +134,9 @@ it.each<[string, Partial<CheckPurchaseOptions>, refusal?: string]>([
   ['one of several items of a function, later', { item: async () => [0, 1042] }],
   ['one of several licences, in other letters', { licenseType: ['Extended', 'rEGULAR'] }],
   ['the app accepts', { accept: ({ price = 0 }) => price > 0 }],
-  ['support is not needed', { supported: false }],
   ['none of several items', { item: [7, 8] }, 'purchase_item_mismatch'],
   ['no item at all', { item: () => [] }, 'purchase_item_mismatch'],
   ['what is no item', { item: () => Number.NaN }, 'item_id_invalid'],
-  ['one of several in digits', { item: (() => [7, '1042']) as never }, 'item_id_invalid'],
   ['another licence', { licenseType: 'Regular 2' }, 'license_type_mismatch'],
   ['no support', { supported: true }, 'support_expired'],
   ['the app refuses later', { accept: async () => false }, 'purchase_not_accepted'],

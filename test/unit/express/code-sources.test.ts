@@ -12,9 +12,7 @@ it.each<[string, () => CodeSource, object, found?: string]>([
   ['the query', () => fromQuery(), { query: { purchase_code: 'c' } }, 'c'],
   ['the session', () => fromSession(), { session: { purchase_code: 'c' } }, 'c'],
   ['a body of null', () => fromBody(), { body: null }],
-  ['a body of text', () => fromBody('length'), { body: 'text' }],
   ['what every object has', () => fromBody('toString'), { body: {} }],
-  ['another header', () => fromHeader('x-my-code'), { headers: { 'x-purchase-code': 'c' } }],
 ])('a source finds in %s only what is there', (_name, make, req, found) => {
   expect(find(make(), req)).toBe(found);
 });
@@ -31,7 +29,6 @@ const FORM = 'application/x-www-form-urlencoded';
 it.each<[type: string, body: unknown, isRead: boolean, warns: boolean]>([
   [FORM, undefined, false, true],
   ['multipart/form-data; boundary=x', undefined, false, true],
-  ['application/vnd.api+json', undefined, false, true],
   ['text/plain;charset=UTF-8', undefined, false, true],
   ['text/plain', '{"purchase_code":"c"}', true, true],
   [FORM, Buffer.from('purchase_code=c'), true, true],
@@ -81,12 +78,8 @@ it('firstOf goes on where a source gives nothing, and stops at the first that ha
   expect(await find(firstOf(...none), {})).toBeUndefined();
   expect(await find(firstOf(...none, after, after), {})).toBe('c');
   for (const value of [7, ['a', 'b']]) {
-    expect(
-      await find(
-        firstOf(() => value, after),
-        {},
-      ),
-    ).toEqual(value);
+    const source = firstOf(() => value, after);
+    expect(await find(source, {})).toEqual(value);
   }
   expect(after).toHaveBeenCalledTimes(1);
 });

@@ -166,9 +166,6 @@ describe('the page of an error', () => {
   it.each<[MarketgateErrorCode, string, ErrorHandlerOptions, sent?: string]>([
     ['purchase_required', REDEEM, paths],
     ['purchase_code_invalid', REDEEM, paths],
-    ['purchase_item_mismatch', REDEEM, paths],
-    ['license_type_mismatch', REDEEM, paths],
-    ['purchase_not_accepted', REDEEM, paths],
     ['purchase_required', START, { loginPath: '/login' }],
     ['purchase_held', ANOTHER, paths],
     ['purchase_held', HELP, contact],

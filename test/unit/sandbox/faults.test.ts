@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { SandboxFaults } from '../../../src/sandbox/index.js';
+import { createSandbox, type SandboxFaults } from '../../../src/sandbox/index.js';
 import { exchange, it, newAuthKey, type Running } from './support.js';
 
 const path = (running: Running) => `/api/account/details?api_key=${running.apiKey}`;
@@ -102,4 +102,11 @@ it('a lost answer has spent the auth_key; a refused request has not', async ({ r
   await expect(exchange(running, lost)).rejects.toThrow();
   running.sandbox.faults.clear();
   expect((await exchange(running, lost)).body.error).toBe(true);
+});
+
+it('a misspelt fault, or one with a wrong value, throws, and is named', () => {
+  const { faults } = createSandbox();
+  for (const [name, value] of Object.entries({ latancy: 5, errorRate: 1.5 })) {
+    expect(() => Object.assign(faults, { [name]: value })).toThrow(`faults.${name}`);
+  }
 });
