@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { mustRun } from './run-program.js';
@@ -18,7 +18,6 @@ declare module 'vitest' {
 }
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
-const CONSUMERS = fileURLToPath(new URL('./consumers', import.meta.url));
 
 /** Packs the package once and installs it the way a user would: in empty projects, from the tarball. */
 export default async function packAndInstall({ provide }: TestProject) {
@@ -39,6 +38,7 @@ export default async function packAndInstall({ provide }: TestProject) {
     const shared = {
       marketgate: `file:${tarball}`,
       ...pin('passport'),
+      ...pin('express-session'),
       ...pin('@types/node'),
       ...pin('@types/passport'),
     };
@@ -66,10 +66,12 @@ export default async function packAndInstall({ provide }: TestProject) {
 async function install(project: string, dependencies: Record<string, string>): Promise<void> {
   await mkdir(project);
   await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, dependencies }));
-  await cp(CONSUMERS, join(project, 'consumers'), { recursive: true });
-  // The one example that is written for an installed package.
-  const example = join(REPOSITORY, 'examples/commonjs-express4');
-  await cp(example, join(project, 'consumers/commonjs-express4'), { recursive: true });
+  const consumers = join(project, 'consumers');
+  await cp(join(REPOSITORY, 'test/package/consumers'), consumers, { recursive: true });
+  // The shop of `npm run matrix`, and the one example that is written for an installed package.
+  for (const folder of ['test/versions/programs', 'examples/commonjs-express4']) {
+    await cp(join(REPOSITORY, folder), join(consumers, basename(folder)), { recursive: true });
+  }
   const quiet = ['--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
   await mustRun('npm', ['install', '--prefer-offline', '--ignore-scripts', ...quiet], {
     cwd: project,

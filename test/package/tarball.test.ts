@@ -81,14 +81,6 @@ it('the content of the packed files names no machine path, no private registry, 
   expect(found).toEqual([]);
 });
 
-it('npm publish is refused without the fields that only the owner knows', async () => {
-  const refused = await runProgram('npm', ['publish', '--dry-run'], { cwd: REPOSITORY });
-  expect(refused.code).not.toBe(0);
-  expect(refused.stderr).toContain(
-    'Not published: package.json has no repository, no homepage, no bugs.url, no bugs.email.',
-  );
-});
-
 describe('the linters of packages', () => {
   it('publint has neither error nor warning', async () => {
     const bytes = await readFile(tarball);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import * as esm from 'marketgate';
+import document from 'marketgate/openapi.json' with { type: 'json' };
 
 const require = createRequire(import.meta.url);
 // The optional peers are not installed: what takes a client can be loaded all the same.
@@ -12,6 +13,8 @@ for (const entry of ['', '/redis', '/keyv', '/sandbox', '/testing'].map((e) => `
   assert.deepEqual(named, { ...require(entry) }, entry);
   assert.ok(!('default' in named), 'named exports only');
 }
+assert.deepEqual(require('marketgate/openapi.json'), document);
+assert.equal(document.info.version, require('marketgate/package.json').version);
 for (const [name, value] of Object.entries(esm)) {
   // As stack traces and logs show it; a bundler renames what is there twice.
   if (typeof value === 'function') assert.equal(value.name, name);
