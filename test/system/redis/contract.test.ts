@@ -69,10 +69,6 @@ const OTHERS: Record<string, (url: string) => Opened | Promise<Opened>> = {
     nodeRedis(() =>
       createClient({ url, disableOfflineQueue: true, socket: { reconnectStrategy: false } }),
     ),
-  'node-redis, its own cache': (url) => {
-    const clientSideCache = { ttl: 0, maxEntries: 0, evictPolicy: 'LRU' } as const;
-    return nodeRedis(() => createClient({ url, RESP: 3, clientSideCache }));
-  },
   'ioredis, a key prefix': (url) => ioRedis(() => new Redis(url, { keyPrefix: 'app:' })),
   'ioredis, numbers as strings': (url) => ioRedis(() => new Redis(url, { stringNumbers: true })),
   'ioredis, no offline queue': (url) =>

@@ -27,7 +27,10 @@ describe.skipIf(redisIsMissing())('while Redis is', () => {
   afterEach(() => clients?.close());
 
   /** Brings a trouble upon the servers; in the end, everything works again. */
-  async function during(what: keyof typeof TROUBLES, run: (opened: Opened) => Promise<void>) {
+  async function during(
+    what: keyof typeof TROUBLES,
+    run: (opened: Opened, kind: string) => Promise<void>,
+  ) {
     const { begin, end } = TROUBLES[what];
     await clients.onServers(begin);
     onTestFinished(() => clients.onServers(end));
@@ -63,19 +66,20 @@ describe.skipIf(redisIsMissing())('while Redis is', () => {
   );
 
   it('full, only writes fail: without a secret, by the reason, with one warning; and all is well afterwards', async () => {
-    await clients.each(async (opened) => {
+    await clients.each(async (opened, kind) => {
       const { store, cache } = storesOf(opened);
-      await cache.write(KEY, 'before', 0, HOUR, '');
+      for (const key of [KEY, kind]) await cache.write(key, 'before', 0, HOUR, '');
       await store.set(KEY, token);
     });
     const warnings = hearWarnings();
-    await during('full', async (opened) => {
+    await during('full', async (opened, kind) => {
       const { store, cache, holders } = storesOf(opened);
       const odd = `${KEY}${randomUUID()}`;
       expect((await cache.read(KEY)).value).toBe('before');
       expect(await store.get(KEY)).toEqual(token);
       await store.delete(odd);
-      await cache.withdraw(odd, 'no', HOUR);
+      await cache.withdraw(kind, 'no', HOUR);
+      expect((await cache.read(kind)).value).toBe('no');
       await cache.publish(KEY);
       await holders.holders(KEY);
       await holders.release(odd);

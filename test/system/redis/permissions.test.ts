@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { RedisCache, RedisGuessLimit, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { redisIsMissing, SOON, sharedRedis } from '../../support/redis-server.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { redisIsMissing, sharedRedis } from '../../support/redis-server.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { diagnose } from '../../unit/cli/support.js';
-import { HOUR, tokenOf } from '../../unit/stores/support.js';
-import { CLIENTS, type Opened } from './support/clients.js';
+import { CLIENTS } from './support/clients.js';
+import { STORES } from './support/every-store.js';
 
 // The guide has the permissions that a Redis user needs, in lines that are pasted.
 const GUIDE = readFileSync(new URL('../../../examples/guides/redis.md', import.meta.url), 'utf8');
@@ -16,54 +15,6 @@ const RULES = Object.fromEntries(
     ([, name = 'all', rules = '']) => [name, rules.replaceAll("'", '').split(' ')],
   ),
 );
-
-/** Everything that each store can be asked, one after the other. */
-const USES: Record<string, (opened: Opened) => (() => Promise<unknown>)[]> = {
-  RedisCache: ({ client, subscriber }) => {
-    const cache = new RedisCache({ client, subscriber });
-    const key = randomUUID();
-    return [
-      () => cache.read(key),
-      () => cache.write(key, 'value', 0, HOUR, ''),
-      () => cache.withdraw(key, 'value', HOUR),
-      () => cache.publish('message'),
-      async () => {
-        const reported: boolean[] = [];
-        const end = await cache.subscribe(
-          () => {},
-          (isListening) => reported.push(isListening),
-        );
-        await end();
-        if (!reported.includes(true)) throw new Error('NOPERM: this user may not listen');
-      },
-    ];
-  },
-  RedisGuessLimit: ({ client }) => {
-    const limit = new RedisGuessLimit({ client });
-    const who = randomUUID();
-    return [
-      () => limit.check(who, 'shop'),
-      () => limit.add(who, 'shop'),
-      () => limit.check(who, 'shop'),
-    ];
-  },
-  RedisTokenStore: ({ client }) => {
-    const store = new RedisTokenStore({ client });
-    const token = tokenOf('a token', Date.now());
-    return [() => store.set('anna', token), () => store.get('anna'), () => store.delete('anna')];
-  },
-  RedisHolderStore: ({ client }) => {
-    const store = new RedisHolderStore({ client, secret: 'x'.repeat(32) });
-    const code = randomUUID();
-    return [
-      () => store.take(code, 'anna', 2),
-      () => store.take(code, 'bert', 2),
-      () => store.holders(code),
-      () => store.release(code, 'anna'),
-      () => store.release(code),
-    ];
-  },
-};
 
 describe.skipIf(redisIsMissing())('a Redis user as in the guide', () => {
   async function addUser(...rules: string[]) {
@@ -75,34 +26,13 @@ describe.skipIf(redisIsMissing())('a Redis user as in the guide', () => {
     return { allow, url: server.url.replace('//', `//${name}:PASSWORD@`) };
   }
 
-  it.each(Object.keys(USES))('%s: may do what the store needs, and nothing else', async (name) => {
-    const rules = RULES[name] as string[];
-    expect(rules.length, `the guide has a line for ${name}`).toBeGreaterThan(2);
-    const { allow, url } = await addUser(...rules);
+  it.each(Object.entries(STORES))('%s: may do what the store needs', async (name, works) => {
+    const { url } = await addUser(...(RULES[name] as string[]));
     const opened = await CLIENTS['node-redis'](url);
     onTestFinished(() => void opened.close());
-    const use = async () => {
-      let refused = 0;
-      for (const call of USES[name]?.(opened) ?? []) {
-        await call().catch((error: Error) => {
-          expect(error.message).toContain('NOPERM: this user may not ');
-          refused++;
-        });
-      }
-      return refused;
-    };
     const warnings = hearWarnings();
-    expect(await use()).toBe(0);
+    await works(opened, opened, 'marketgate:');
     expect(warnings).toEqual([]);
-    // UNSUBSCRIBE is for the clients of the libraries, when they end a subscription.
-    for (const rule of rules.filter((each) => each !== '+unsubscribe')) {
-      await allow(rule.startsWith('&') ? 'resetchannels' : `-${rule.slice(1)}`);
-      // A subscription that lost its permission loses its connection.
-      await vi.waitFor(async () => expect(await use(), `without ${rule}`).toBeGreaterThan(0), SOON);
-      await allow(rule);
-    }
-    await vi.waitFor(async () => expect(await use()).toBe(0), SOON);
-    expect(new Set(warnings)).toContain('MARKETGATE_REDIS_REFUSES');
   });
 
   it('is tried by doctor, which names what is refused', async () => {

@@ -1,12 +1,7 @@
 import { inspect } from 'node:util';
 import { RedisCache, type RedisClient, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import {
-  type RedisServer,
-  redisIsMissing,
-  sharedRedis,
-  TROUBLES,
-} from '../../support/redis-server.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type RedisServer, redisIsMissing, sharedRedis } from '../../support/redis-server.js';
 import { HOUR, NOW, tokenOf } from '../../unit/stores/support.js';
 import { CLIENTS } from './support/clients.js';
 
@@ -56,15 +51,5 @@ describe.skipIf(redisIsMissing())('what the stores keep in Redis', () => {
     await expect(store.take(CODE, 'bert', 2)).rejects.toThrow('(WRONGTYPE)');
     await store.release(CODE);
     expect(await keys()).toEqual([]);
-  });
-
-  it('can be withdrawn on a full Redis, too', async () => {
-    const cache = new RedisCache({ client, subscriber });
-    await cache.write('key', 'value', 0, HOUR, '');
-    await TROUBLES.full.begin(server);
-    onTestFinished(() => TROUBLES.full.end(server));
-    await cache.withdraw('key', 'no', HOUR);
-    expect((await cache.read('key')).value).toBe('no');
-    expect(await cache.write('key', 'value', 0, HOUR, '')).toBe(false);
   });
 });
