@@ -52,10 +52,10 @@ it.each([
   },
 );
 
-/** The row with a character changed: at the beginning, in the middle, or at the end of the sealed text. */
-const forged = (row: AccessToken, at: number): AccessToken => {
-  const other = row.value.at(at) === 'A' ? 'B' : 'A';
-  return { ...row, value: [...row.value].with(at, other).join('') };
+/** The row with a character of the sealed text changed. */
+const forged = (row: AccessToken): AccessToken => {
+  const other = row.value.at(40) === 'A' ? 'B' : 'A';
+  return { ...row, value: [...row.value].with(40, other).join('') };
 };
 /** Any content, sealed for anna as the store seals. */
 const sealed = (row: AccessToken, change: object): AccessToken => {
@@ -65,10 +65,7 @@ const sealed = (row: AccessToken, change: object): AccessToken => {
 
 it.each<[what: string, user: string, change: (row: AccessToken) => unknown]>([
   ['was moved from another user', 'bert', (row) => row],
-  ['has its first character changed', 'anna', (row) => forged(row, 0)],
-  ['has a character of the text changed', 'anna', (row) => forged(row, 40)],
-  // The last one has bits that are not used.
-  ['has a character of its end changed', 'anna', (row) => forged(row, -2)],
+  ['has a character changed', 'anna', forged],
   ['is from before there was encryption', 'anna', (row) => ({ ...row, value: SECRET })],
   ['holds another version', 'anna', (row) => sealed(row, { v: 2 })],
   ['is no token at all', 'anna', () => ({ value: 5 })],
