@@ -14,9 +14,8 @@ import type { Page } from 'playwright-core';
 import { expect, vi } from 'vitest';
 import { newContext } from './chromium.js';
 import { listen } from './listen.js';
-import { passportWith } from './passport-app.js';
 import { openShop } from './shop.js';
-import { longSecret } from './strategy-harness.js';
+import { longSecret, passportWith } from './strategy-harness.js';
 
 // An app with a login, a sandbox and a Chromium window, for the tests of logins in a browser.
 

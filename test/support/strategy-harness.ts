@@ -10,10 +10,19 @@ import {
   type MarketplaceStrategyOptions,
   returnTo,
 } from 'marketgate';
-import type { AuthenticateOptions } from 'passport';
+import { type AuthenticateOptions, Passport, type Strategy } from 'passport';
 import { userInfo } from './wire.js';
 
 export const longSecret = (name = 'only'): string => `${name}-`.padEnd(40, '0123456789abcdef');
+
+/** Passport with a strategy. The session keeps whole users. */
+export function passportWith(strategy: Strategy) {
+  const passport = new Passport();
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser((user: Express.User, done) => done(null, user));
+  passport.use(strategy);
+  return passport;
+}
 
 type Recorded = [outcome: string, ...args: unknown[]];
 

@@ -3,8 +3,13 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { isFreshLogin, MarketplaceStrategy } from 'marketgate';
 import { expect, it } from 'vitest';
-import { passportWith } from '../../support/passport-app.js';
-import { cookieBrowser, fakeLoginApi, giveId, longSecret } from '../../support/strategy-harness.js';
+import {
+  cookieBrowser,
+  fakeLoginApi,
+  giveId,
+  longSecret,
+  passportWith,
+} from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
 // A random check of the login as a state machine: a visitor with several tabs, a stranger who sends callbacks of their own

@@ -7,12 +7,12 @@ import { throwing } from '../../support/errors.js';
 import { allowNoUnhandledRejection } from '../../support/hear.js';
 import { fakeTimers, later } from '../../support/later.js';
 import { listen } from '../../support/listen.js';
-import { passportWith } from '../../support/passport-app.js';
 import {
   failing,
   longSecret,
   type OpenLogin,
   openLogin,
+  passportWith,
   success,
 } from '../../support/strategy-harness.js';
 

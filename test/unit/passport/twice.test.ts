@@ -7,8 +7,13 @@ import { describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { hear } from '../../support/hear.js';
 import { listen } from '../../support/listen.js';
-import { passportWith } from '../../support/passport-app.js';
-import { longSecret, type OpenLogin, openLogin, user } from '../../support/strategy-harness.js';
+import {
+  longSecret,
+  type OpenLogin,
+  openLogin,
+  passportWith,
+  user,
+} from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
 // A browser sends a callback or a "Continue" twice: a service worker's preload, a double click, a virus scanner. Over real
