@@ -70,7 +70,7 @@ it('a login that fails ends in a page with a way to the login, and the next one 
 });
 
 it('a login that verify refuses ends in a page that links the marketplace, where the visitor can log out', async () => {
-  const { origin, browser, loginApi } = await openApp(async () => false);
+  const { origin, browser, loginApi } = await openApp(() => false);
   const { status, text } = await browser.logIn(`${origin}/account`, MIRA);
   const link = `href="${new URL('/', loginApi.loginUrl()).href}"`;
   expect([status, text]).toEqual([401, expect.stringContaining(link)]);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import session, { MemoryStore } from 'express-session';
 import fc from 'fast-check';
 import { isFreshLogin, MarketplaceStrategy } from 'marketgate';
 import { expect, it } from 'vitest';
@@ -27,29 +28,9 @@ const STEP = fc.record({
   process: fc.constantFrom(0, 1),
 });
 
-/** A session as express-session keeps it, in a store that all processes share. */
-function openSession(store: Map<string, string>, sent: string, req: object): void {
-  const begin = (id: string): void => {
-    const session = JSON.parse(store.get(id) ?? '{}');
-    const save = (done: () => void): void => {
-      store.set(id, JSON.stringify(session));
-      done();
-    };
-    const regenerate = (done: () => void): void => {
-      store.delete(id);
-      begin(randomUUID());
-      done();
-    };
-    Object.defineProperties(session, { save: { value: save }, regenerate: { value: regenerate } });
-    Object.assign(req, { session, sessionID: id });
-  };
-  begin(store.has(sent) ? sent : randomUUID());
-}
-
 /** An app of two processes, and the time. */
 function openWorld(where: string) {
   const world = { now: 1e12 };
-  const sessions = new Map<string, string>();
   const exchanged = new Set<string>();
   const exchange = async (value: string) => {
     assert.ok(!exchanged.has(value), 'an auth_key is sent once');
@@ -57,6 +38,8 @@ function openWorld(where: string) {
     return { value, issuedAt: world.now, expiresAt: world.now + 3_600_000 };
   };
   const getUser = async (token: string) => ({ ...userInfo, user_id: token.split(' ')[0] });
+  const options = { secret: longSecret(), resave: false, saveUninitialized: false };
+  const openSession = session({ ...options, store: new MemoryStore() });
   const processes = [0, 1].map(() => {
     const { loginApi } = fakeLoginApi({ exchange, getUser });
     const loginAttempts = where === 'cookie' ? { cookieSecret: longSecret() } : undefined;
@@ -65,40 +48,45 @@ function openWorld(where: string) {
   });
 
   function newBrowser() {
-    const browser = cookieBrowser();
-    const idOf = (cookie = ''): string => decodeURIComponent(cookie).replace('s:', '');
+    const { cookies, request } = cookieBrowser();
     /** One request, by the browser's cookies or by older ones: how it ends, and where it leads. */
-    async function send(query: object, from: string, process: number, cookie?: string) {
-      const headers = { 'sec-fetch-site': from, ...(cookie !== undefined && { cookie }) };
-      const { req, res } = browser.request(query, { headers });
-      const sent = idOf(/sid=([^;]*)/.exec(req.headers.cookie)?.[1]);
-      openSession(sessions, sent, req);
+    async function send(handler: RequestHandler, query: object = {}, headers: object = {}) {
+      const given = request(query, { headers });
+      const [req, res] = [given.req as never as Request, given.res as never as Response];
       const ends: string[] = [];
       await new Promise<void>((resolve) => {
-        const end = (how: string): void => {
-          ends.push(how);
+        let how = 'page';
+        const end = (): void => {
+          res.writeHead(200);
+          ends.push(given.res.headers.location ?? how);
           setImmediate(resolve);
         };
-        res.end = () => end(res.headers.location ?? 'page');
-        const next = (error?: { status?: number }) => end(error ? `error ${error.status}` : 'next');
-        const passport = processes[process] as ReturnType<typeof passportWith>;
-        const login = passport.authenticate('marketplace', { failWithError: true });
-        const [request, response] = [req, res] as never[] as [never, never];
-        passport.session()(request, response, () => login(request, response, next));
+        const _implicitHeader = () => res.writeHead(200);
+        Object.assign(res, { writeHead() {}, write() {}, _implicitHeader, end });
+        const next = (error?: { status?: number }): void => {
+          how = error ? `error ${error.status}` : 'next';
+          res.end();
+        };
+        const handle = () => handler(req, res, next as NextFunction);
+        openSession(req, res, () => processes[0]?.session()(req, res, handle));
       });
       assert.equal(ends.length, 1, 'a request ends once');
-      const { sessionID: id = '' } = req as object as { sessionID?: string };
-      if (id !== sent && sessions.has(id)) browser.cookies.sid = `s%3A${id}`;
-      return { end: ends[0] ?? '', cookie: req.headers.cookie, isFresh: isFreshLogin(req) };
+      return { end: ends[0] ?? '', cookie: req.headers.cookie, isFresh: isFreshLogin(req), req };
     }
     return {
-      send,
-      cookies: browser.cookies,
-      user: (): string | undefined =>
-        JSON.parse(sessions.get(idOf(browser.cookies.sid)) ?? '{}').passport?.user.id,
-      logOut(): void {
-        sessions.delete(idOf(browser.cookies.sid));
-        delete browser.cookies.sid;
+      cookies,
+      logIn(query: object, from: string, process: number, cookie?: string) {
+        const passport = processes[process] as (typeof processes)[0];
+        const handler = passport.authenticate('marketplace', { failWithError: true });
+        return send(handler, query, {
+          'sec-fetch-site': from,
+          ...(cookie !== undefined && { cookie }),
+        });
+      },
+      user: async () => (await send((_req, _res, next) => next())).req.user?.id,
+      async logOut(): Promise<void> {
+        await send((req, _res, next) => void req.session.destroy(next));
+        delete cookies['connect.sid'];
       },
     };
   }
@@ -118,7 +106,7 @@ async function run(
   const world = openWorld(where);
   const visitor = world.newBrowser();
   const stranger = world.newBrowser();
-  type Sent = Awaited<ReturnType<typeof visitor.send>>;
+  type Sent = Awaited<ReturnType<typeof visitor.logIn>>;
   const requests: (Sent & { query: Query; from: string; process: number; at: number })[] = [];
   /** Pages that asked, with the account that each names. */
   const pages: { id: string; person: string }[] = [];
@@ -133,9 +121,9 @@ async function run(
 
   /** Sends a request of the visitor's browser, and checks what it may change. */
   async function visit(query: Query, from: string, process: number, cookie?: string) {
-    const before = visitor.user();
-    const sent = await visitor.send(query, from, process, cookie);
-    const after = visitor.user();
+    const before = await visitor.user();
+    const sent = await visitor.logIn(query, from, process, cookie);
+    const after = await visitor.user();
     const { auth_key: key, marketgate: id, answer } = query;
     const person = key?.split(' ')[0] ?? pages.find((page) => page.id === id)?.person;
     const asks = askedIn(sent.end);
@@ -179,13 +167,13 @@ async function run(
     }
     if (what === 'wait') world.now += seconds * 1000;
     if (what === 'logout') {
-      visitor.logOut();
+      await visitor.logOut();
       // What is in the session goes with it.
       if (where === 'session') begun = structuredClone(none);
     }
     if (what === 'plant' && where === 'session') {
       // The stranger has begun a login, and gives the visitor their session.
-      await stranger.send({}, 'same-origin', process);
+      await stranger.logIn({}, 'same-origin', process);
       Object.assign(visitor.cookies, stranger.cookies);
       isPlanted = true;
     }
@@ -196,7 +184,7 @@ async function run(
   await visit({}, 'same-origin', 0);
   const asks = askedIn(await visit({ auth_key: newKey('mira') }, 'cross-site', 0));
   if (asks) await visit({ marketgate: asks, answer: 'continue' }, 'same-origin', 1);
-  assert.equal(visitor.user(), 'mira', 'a later login ends');
+  assert.equal(await visitor.user(), 'mira', 'a later login ends');
 }
 
 it.each(['session', 'cookie'])(
