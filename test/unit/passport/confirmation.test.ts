@@ -106,7 +106,7 @@ describe('the page', () => {
     expect(await answer(id, 'continue', { headers: { cookie: 'seen=1' } })).toEqual(refused);
   });
 
-  it('comes again where its auth_key comes again, for nobody else, and is answered, in any process', async () => {
+  it('comes again with its auth_key and takes its answer, in any process, but in its browser alone', async () => {
     const here = open();
     const { browser, session } = here;
     const there = open({ browser, session });
@@ -115,7 +115,15 @@ describe('the page', () => {
       expect(confirmationOf((await comeBack('k1')).outcome)).toBe(id);
       expect((await comeBack('another')).outcome).toEqual(refused);
     }
-    expect((await open().comeBack('k1')).outcome).toEqual(refused);
+    const { comeBack, visit, answer, upToThePage } = open();
+    await upToThePage({}, 'k2');
+    expect((await comeBack('k1')).outcome).toEqual(refused);
+    for (const other of [id, MADE_UP]) {
+      expect((await visit({ marketgate: other })).outcome).toEqual(refused);
+      const ofUser = await visit({ marketgate: other }, { user });
+      expect(ofUser).toMatchObject({ outcome: ['pass'], to: undefined });
+      expect(await answer(other)).toEqual(refused);
+    }
     expect(await there.answer(id)).toEqual(success);
     expect(here.exchanged).toEqual(['k1']);
   });
@@ -151,20 +159,6 @@ describe('the page', () => {
     vi.spyOn(tokenStore, 'set').mockRejectedValueOnce(new Error('down'));
     for (let i = 0; i < 2; i++) expect(await answer(id)).toMatchObject(['error', { status: 503 }]);
     expect(await answer(id)).toEqual(success);
-  });
-
-  it('takes no answer from another browser, or to a made-up login', async () => {
-    const id = await open().upToThePage();
-    const { visit, answer, upToThePage } = open();
-    const own = await upToThePage({}, 'k2');
-    for (const other of [id, MADE_UP]) {
-      expect((await visit({ marketgate: other })).outcome).toEqual(refused);
-      const ofUser = await visit({ marketgate: other }, { user });
-      expect(ofUser).toMatchObject({ outcome: ['pass'], to: undefined });
-      expect(await answer(other)).toEqual(refused);
-    }
-    expect((await answer(own, 'perhaps'))?.[0]).toBe('page');
-    expect(await answer(own)).toEqual(success);
   });
 
   it('is there for each login that waits, one that waits is no attempt, and the first answer ends all', async () => {
