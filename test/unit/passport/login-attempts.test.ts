@@ -169,6 +169,13 @@ describe('a login in a cookie', () => {
     }
   });
 
+  it('that waits for "Continue" hides whose it is, and the auth_key', async () => {
+    const { upToThePage, browser } = openLogin({ where: 'cookie', confirm: true });
+    await upToThePage({}, 'auth_key of mira');
+    const [kept = ''] = Object.values(browser.cookies);
+    expect(kept + Buffer.from(kept.slice(2), 'base64url')).not.toMatch(/mira|token-1/i);
+  });
+
   const open = (tokenLength: number) => {
     const token = { value: 'x'.repeat(tokenLength), issuedAt: 0, expiresAt: HOUR };
     const longName = { user_firstname: '\u00fc'.repeat(60), user_name: '\u00fc'.repeat(60) };
