@@ -70,11 +70,13 @@ it('a callback that another browser has opened first still completes its own log
   expect((await comeBack('own')).outcome).toEqual(success);
 });
 
-it('a browser is marked that looks again for its session in vain', async () => {
+it('a browser that looks again for its session in vain is told why, and is marked', async () => {
   const { start, comeBack, visit } = openLogin();
   const gone = { headers: { cookie: 'connect.sid=s%3Aold.signature' }, sessionID: 'new' };
   expect((await comeBack('strangers', gone)).outcome?.[0]).toBe('page');
-  expect((await visit({ marketgate: 'again' }, gone)).outcome?.[2]).toBe(403);
+  const { outcome } = await visit({ marketgate: 'again' }, gone);
+  const message = expect.stringMatching(/not in the session store: .*another process.*restarted/);
+  expect(outcome).toMatchObject(['fail', { message }, 403]);
   await start();
   expect((await comeBack('own')).outcome).toSatisfy(isAsked);
 });
