@@ -1,7 +1,6 @@
 import { MarketgateError, MarketplaceStrategy, MemoryTokenStore } from 'marketgate';
 import OAuth2Strategy from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
-import { deferred } from '../../support/deferred.js';
 import { everythingOf, throwing } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import {
@@ -202,63 +201,44 @@ it('a token store that fails is an error, and shows neither the token nor its ow
   expect(everythingOf(outcome)).not.toContain('token-1');
 });
 
-describe('a userProfile of a subclass', () => {
+it('a userProfile of the app can add to the profile, and where it fails, the login is an error', async () => {
   type Done = (error?: unknown, profile?: object) => void;
   type UserProfile = (this: MarketplaceStrategy, token: string, done: Done) => unknown;
   const base = MarketplaceStrategy.prototype.userProfile;
-
-  it.each<[string, UserProfile, string | object]>([
-    [
-      'can add to the profile',
-      function (token, done) {
-        base.call(this, token, (error, profile) => done(error, { ...profile, role: token }));
-      },
-      ['success', { id: '77', role: 'token-1' }, {}],
-    ],
-    ['gives no id', (_token, done) => done(null, {}), 'no profile with an id'],
-    ['rejects', async () => Promise.reject(new Error('rejected')), 'rejected'],
-    [
-      'throws in the callback of super',
-      function (token) {
-        base.call(this, token, throwing(new Error('thrown')));
-      },
-      'thrown',
-    ],
-  ])('%s', async (_name, userProfile, expected) => {
-    class Subclass extends MarketplaceStrategy {}
-    Object.defineProperty(Subclass.prototype, 'userProfile', { value: userProfile });
+  async function endWith(userProfile: UserProfile) {
     const { loginApi } = fakeLoginApi();
-    const strategy = new Subclass({ loginApi }, ({ profile }) => ({ ...profile }));
-    const { outcome } = await logIn({ strategy });
-    if (typeof expected === 'object') expect(outcome).toMatchObject(expected);
-    else expect(String(outcome)).toMatch(new RegExp(`^error,.*${expected}`));
+    const strategy = new MarketplaceStrategy({ loginApi }, ({ profile }) => ({ ...profile }));
+    return (await logIn({ strategy: Object.assign(strategy, { userProfile }) })).outcome;
+  }
+  const added = await endWith(function (token, done) {
+    base.call(this, token, (error, profile) => done(error, { ...profile, role: token }));
   });
+  expect(added).toMatchObject(['success', { id: '77', role: 'token-1' }, {}]);
+  const error = new Error('of the app');
+  const inCallback: UserProfile = function (token) {
+    base.call(this, token, throwing(error));
+  };
+  for (const fails of [inCallback, async () => Promise.reject(error)]) {
+    expect(await endWith(fails)).toEqual(['error', error]);
+  }
+  expect(String(await endWith((_token, done) => done(null, {})))).toContain(
+    'no profile with an id',
+  );
 });
 
 it('each of two visits at once ends as its own, also where passport puts its functions on the strategy itself', async () => {
-  const gate = deferred();
-  const { strategy } = openLogin({
-    api: {
-      exchange: async (value: string) => {
-        await gate.promise;
-        return { value, issuedAt: 0, expiresAt: 3_600_000 };
-      },
-      getUser: async (user_id: string) => ({ ...userInfo, user_id }),
-    },
-  });
+  const exchange = async (value: string) => ({ value, issuedAt: 0, expiresAt: 3_600_000 });
+  const getUser = async (user_id: string) => ({ ...userInfo, user_id });
+  const { strategy } = openLogin({ api: { exchange, getUser } });
   // As it does for passport.authenticate(strategy), with the object in place of its name.
   const run = (query: object, session: object) =>
     new Promise((resolve) => {
       Object.assign(strategy, { success: resolve, redirect: resolve, error: resolve });
       strategy.authenticate({ ...cookieBrowser().request(query).req, session } as never);
     });
-  const ends: Promise<unknown>[] = [];
-  for (const auth_key of ['anna', 'bert']) {
-    const session = {};
-    await run({}, session);
-    ends.push(run({ auth_key }, session));
-  }
-  gate.resolve();
+  const [ofAnna, ofBert] = [{}, {}];
+  for (const session of [ofAnna, ofBert]) await run({}, session);
+  const ends = [run({ auth_key: 'anna' }, ofAnna), run({ auth_key: 'bert' }, ofBert)];
   expect(await Promise.all(ends)).toEqual([{ id: 'anna' }, { id: 'bert' }]);
 });
 
