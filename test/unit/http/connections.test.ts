@@ -21,13 +21,15 @@ describe("the package's own connections", () => {
     expect(sockets.size).toBeLessThan(9);
   });
 
-  it('are closed before 4 s idle, whatever the service says, take long heads, and try each address for 2.5 s', async () => {
+  it('end before 4 s idle and with close(), take long heads, and try each address for 2.5 s', async () => {
     const undici = await vi.importActual<typeof import('undici')>('undici');
     const seen: unknown[] = [];
+    const pools: { destroyed: boolean }[] = [];
     class Pool extends undici.Pool {
       constructor(...given: ConstructorParameters<typeof undici.Pool>) {
         super(...given);
         seen.push(given[1]);
+        pools.push(this);
       }
     }
     const buildConnector = (options: object) => {
@@ -36,11 +38,17 @@ describe("the package's own connections", () => {
     };
     vi.doMock('undici', () => ({ ...undici, Pool, buildConnector }));
     onTestFinished(() => void vi.doUnmock('undici'));
-    await keyApiOf((await startUpstream(answered)).url).getAccount();
+    const { url } = await startUpstream(answered);
+    const keyApi = keyApiOf(url);
+    await keyApi.getAccount();
     expect(seen).toMatchObject([
       { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 2500 },
       { keepAliveTimeout: 3000, keepAliveMaxTimeout: 3000, maxHeaderSize: 65_536 },
     ]);
+    const loginApi = loginApiOf(url);
+    await loginApi.exchange('auth-key');
+    await Promise.all([keyApi.close(), loginApi.close()]);
+    expect(pools.map(({ destroyed }) => destroyed)).toEqual([true, true, true]);
   });
 
   it('are opened for each exchange, also for several at once and after a failure, and are closed after it', async () => {
@@ -118,31 +126,14 @@ describe('a proxy of the environment', () => {
   });
 
   const refusingProxy = async (status: number) => {
-    const server = createServer().on('connect', (_req, socket) =>
-      socket.end(`HTTP/1.1 ${status} x\r\ncontent-length: 0\r\n\r\n`),
-    );
+    const head = `HTTP/1.1 ${status} x\r\ncontent-length: 0\r\n\r\n`;
+    const server = createServer().on('connect', (_req, socket) => socket.end(head));
     return `http://127.0.0.1:${await portOf(server)}`;
   };
   it.each<[string, () => string | Promise<string>, RegExp, string]>([
-    [
-      'that wants a password',
-      () => refusingProxy(407),
-      /user name and a password \(HTTP 407\)/,
-      'down',
-    ],
-    [
-      'that refuses the host',
-      () => refusingProxy(403),
-      /proxy refuses to connect \(PROXY_403\)/,
-      'down',
-    ],
-    [
-      'that is not there',
-      refusing,
-      /proxy of HTTPS_PROXY or HTTP_PROXY cannot be reached: the con/,
-      'down',
-    ],
-    ['whose URL lacks http://', () => 'me:secret@proxy.example:3128', /is no http URL/, 'own'],
+    ['that wants a password', () => refusingProxy(407), /user name and a password/, 'down'],
+    ['that refuses the host', () => refusingProxy(403), /refuses to connect/, 'down'],
+    ['that is not there', refusing, /HTTPS_PROXY or HTTP_PROXY cannot be reached/, 'down'],
     ['of SOCKS', () => 'socks5://me:secret@127.0.0.1:1080', /a SOCKS proxy cannot be used/, 'own'],
   ])('%s is named as such', async (_how, url, says, kind) => {
     through(await url());

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import type { ClientOptions } from 'marketgate';
@@ -45,16 +44,14 @@ describe.each<[string, ClientOptions['fetch']]>([
     await expectError(call, 'unexpected_response', says);
   });
 
-  it.each<[string, (res: ServerResponse) => unknown]>([
-    ['before the headers', (res) => res.destroy()],
-    [
-      'in the body',
-      (res) => res.writeHead(200, { 'content-length': '1000' }).write('{', () => res.destroy()),
-    ],
-  ])('a connection that is cut %s is an outage', async (_name, cut) => {
-    const upstream = await startUpstream((_request, res) => cut(res));
-    const call = open(upstream.url).getAccount();
-    await expectError(call, 'service_unavailable', /connection was cut|answer was cut off/);
+  it('a connection that is cut before the headers, or in the body, is an outage', async () => {
+    const upstream = await startUpstream((_request, res, n) => {
+      if (n === 0) res.destroy();
+      else res.writeHead(200, { 'content-length': '1000' }).write('{', () => res.destroy());
+    });
+    for (const says of ['connection was cut', /connection was cut|answer was cut off/]) {
+      await expectError(open(upstream.url).getAccount(), 'service_unavailable', says);
+    }
   });
 
   it('an abort ends the call with its own reason, and the request on the wire', async () => {
@@ -125,12 +122,10 @@ describe('a response', () => {
   it.each<[number, string, object, object]>([
     [429, 'is too large', paused, { maxResponseBytes: 999 }],
     [503, 'never ends', paused, { timeout: 300 }],
-    [503, 'cannot be unpacked', paused, {}],
     [302, 'never ends', { code: 'unexpected_response' }, {}],
   ])('with HTTP %d counts although its body %s', async (status, how, expected, limit) => {
     const upstream = await startUpstream((_request, res) => {
-      const encoding = how === 'cannot be unpacked' && { 'content-encoding': 'gzip' };
-      res.writeHead(status, { 'retry-after': '7', location: '/', ...encoding });
+      res.writeHead(status, { 'retry-after': '7', location: '/' });
       res.write('x'.repeat(5000));
       if (how !== 'never ends') res.end();
     });
@@ -163,16 +158,12 @@ describe('a response', () => {
   const named = (charset: string) => `application/json; charset=${charset}`;
   const JSON_TYPE = 'application/json';
   const ZOE = '{"data":{"username":"Zoë"}}';
-  const utf16 = Buffer.from(ZOE, 'utf16le').toString('latin1');
   const utf8 = (body: string) => Buffer.from(body).toString('latin1');
   it.each<[string, string, string, string | RegExp]>([
     ['in UTF-8, whatever charset is named', named('iso-8859-1'), utf8(ZOE), 'Zoë'],
     ['in UTF-8, behind a byte order mark', JSON_TYPE, utf8(`\uFEFF\n ${ZOE}`), 'Zoë'],
     ['in the charset that is named', named('iso-8859-1'), ZOE, 'Zoë'],
-    ['in UTF-16, if it is named', named('"utf-16le"'), utf16, 'Zoë'],
     ['in no charset that is named', JSON_TYPE, ZOE, /not UTF-8/],
-    ['in none that is known', named('klingon'), ZOE, /not UTF-8/],
-    ['with a comment behind', JSON_TYPE, '{"x":1}<!-- 3 ms -->', /text after the JSON/],
     ['with JSON behind', JSON_TYPE, '{"x":1}{}', /a second JSON text/],
   ])('is read %s, or refused with that reason', async (_how, type, body, expected) => {
     const answer = text(Buffer.from(body, 'latin1'), 200, { 'content-type': type });
@@ -183,24 +174,27 @@ describe('a response', () => {
   });
 
   const chunked = 'transfer-encoding: chunked';
-  const both = 'where it has a Content-Length and is chunked at once';
   it.each<[string, string, string]>([
     ['a head over 64 KiB', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}`, 'longer than 64 KiB'],
     ['a head that is no HTTP', 'SSH-2.0-OpenSSH\r\nsecret', 'not valid HTTP/1.1'],
-    ['a length, and chunked', `HTTP/1.1 200 OK\r\ncontent-length: 2\r\n${chunked}`, both],
-    ['chunks, and a length', `HTTP/1.1 200 OK\r\n${chunked}\r\ncontent-length: 2`, both],
-    ['HTTP 100', 'HTTP/1.1 100 Continue', 'HTTP 100 or 101'],
+    [
+      'a length, and chunked',
+      `HTTP/1.1 200 OK\r\ncontent-length: 2\r\n${chunked}`,
+      'chunked at once',
+    ],
+    [
+      'chunks, and a length',
+      `HTTP/1.1 200 OK\r\n${chunked}\r\ncontent-length: 2`,
+      'chunked at once',
+    ],
     ['HTTP 101', 'HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x', 'HTTP 100 or 101'],
   ])('with %s is no outage, because something answered', async (_what, head, says) => {
     const bytes = `${head}\r\n\r\n2\r\n{}\r\n0\r\n\r\n`;
     const server = createServer((socket) => socket.on('data', () => socket.write(bytes)));
-    const error = await rejection(
-      keyApiOf(`http://127.0.0.1:${await portOf(server)}`).getAccount(),
-    );
-    expect([error.code, error.message]).toEqual([
-      'unexpected_response',
-      expect.stringContaining(says),
-    ]);
+    const url = `http://127.0.0.1:${await portOf(server)}`;
+    const error = await rejection(keyApiOf(url).getAccount());
+    expect(error.code).toBe('unexpected_response');
+    expect(error.message).toContain(says);
     expect(everythingOf(error)).not.toContain('secret');
   });
 
@@ -214,16 +208,8 @@ describe('a response', () => {
 });
 
 it.each<[string, (undici: object) => object, number]>([
-  [
-    'undici, also where a bundle has it at `default` only',
-    (u) => ({ default: u, Agent: undefined }),
-    0,
-  ],
-  [
-    'the fetch of the runtime where that has replaced undici',
-    (u) => ({ ...u, Agent: class {} }),
-    1,
-  ],
+  ['undici, if only at `default` of a bundle', (u) => ({ default: u, Agent: undefined }), 0],
+  ['fetch where the runtime has replaced undici', (u) => ({ ...u, Agent: class {} }), 1],
 ])('without a fetch, requests go through %s', async (_name, make, fetches) => {
   const undici = await vi.importActual<object>('undici');
   vi.doMock('undici', () => make(undici));
@@ -256,11 +242,8 @@ describe('a fetch', () => {
     ['hides it, as browsers do', { redirected: false, type: 'opaqueredirect', status: 0 }],
   ])('that %s is refused', async (_name, response) => {
     const given = { headers: new Headers(), body: null, ...response } as Response;
-    await expectError(
-      calling(async () => given),
-      'unexpected_response',
-      'redirected',
-    );
+    const call = calling(async () => given);
+    await expectError(call, 'unexpected_response', 'redirected');
   });
 
   it('that ignores its signal is left at the deadline, also with its body', async () => {
@@ -271,31 +254,22 @@ describe('a fetch', () => {
     }
   });
 
-  it.each<[string, unknown, string?]>([
-    ['a TypeError with a cause', new TypeError('x', { cause: new Error('x') })],
-    ['what a browser says', new TypeError('Failed to fetch')],
-    ['what Bun says', new Error('Unable to connect. Is the computer able to access the url?')],
-    ['its own timeout', new DOMException('late', 'TimeoutError')],
-    ['a FetchError', Object.assign(new Error('x'), { name: 'FetchError' })],
-    ["a system's code", coded('ENOTFOUND'), 'nobody knows the host name'],
-    ["undici's code, as the cause", new Error('x', { cause: coded('UND_ERR_SOCKET') })],
-    ['an expired certificate', coded('CERT_HAS_EXPIRED'), 'the certificate has expired'],
-  ])('that fails with %s is a failure of the network', async (_what, thrown, says = '') => {
-    const error = await rejection(calling(throwing(thrown)));
-    expect([error.code, error.message]).toEqual([
-      'service_unavailable',
-      expect.stringContaining(says),
-    ]);
-    expect(error.cause).toMatchObject({ kind: 'down' });
+  it.each<[string, ClientOptions['fetch'], string?]>([
+    ['a TypeError with a cause', throwing(new TypeError('x', { cause: new Error('x') }))],
+    ['what a browser says', throwing(new TypeError('Failed to fetch'))],
+    ['its own timeout', throwing(new DOMException('late', 'TimeoutError'))],
+    ['a code of its cause', throwing(new Error('x', { cause: coded('ENOTFOUND') })), 'host name'],
+    ['Response.error()', async () => Response.error()],
+  ])('that ends in %s is a failure of the network', async (_what, fetch, says = '') => {
+    const error = await rejection(calling(fetch));
+    expect(error).toMatchObject({ code: 'service_unavailable', cause: { kind: 'down' } });
+    expect(error.message).toContain(says);
   });
 
-  const circle = Object.assign(new Error('x'), { cause: {} });
-  circle.cause = { cause: circle };
   it.each<[string, unknown]>([
     ['a mistake of types', new TypeError("Cannot read properties of undefined (reading 'x')")],
     ['a dispatcher that was closed', new TypeError('x', { cause: coded('UND_ERR_CLOSED') })],
     ['a file that is missing', coded('ENOENT')],
-    ['a circle', circle],
     ['nothing', undefined],
   ])(
     'that fails with %s fails the call with that itself, and opens nothing',
@@ -305,20 +279,14 @@ describe('a fetch', () => {
     },
   );
 
-  it.each([undefined, { status: 'ok', headers: new Headers() }])(
-    'that gives no Response (%j) is a TypeError that says so',
-    async (given) => {
-      const wrong = new TypeError(
-        'marketgate: the function given as "fetch" gave no Response; return what fetch gives',
-      );
-      await expect(calling(async () => given as never)).rejects.toEqual(wrong);
-    },
-  );
+  it('that gives no Response is a TypeError that says so', async () => {
+    const call = calling(async () => undefined as never);
+    await expect(call).rejects.toThrow(/^marketgate: .*"fetch" gave no Response/);
+  });
 
   it.each<[string, unknown]>([
     ['text', BODY],
     ['a Buffer', Buffer.from(BODY)],
-    ['an ArrayBuffer', new TextEncoder().encode(BODY).buffer],
     ['a stream of text', [BODY.slice(0, 9), BODY.slice(9)]],
   ])('that gives a Response whose body is %s is read', async (_what, body) => {
     const response = { status: 200, headers: new Headers(), body };
