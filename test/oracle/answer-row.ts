@@ -24,6 +24,19 @@ export const answerRow = <E extends string>(
   says?: RegExp,
 ): AnswerRow<E> => ({ name, statuses, body, ends, ...(says && { says }) });
 
+/** With which endpoints and statuses a row is tried: all of them, and all statuses for each end, but not their product. */
+export function pairsOf<E extends string>({ statuses, ends }: AnswerRow<E>) {
+  const given = Object.entries(ends) as [E, End][];
+  return [...new Set(given.map(([, end]) => end))].flatMap((end) => {
+    const endpoints = given.filter((each) => each[1] === end).map(([endpoint]) => endpoint);
+    return Array.from({ length: Math.max(statuses.length, endpoints.length) }, (_, n) => ({
+      end,
+      endpoint: endpoints[n % endpoints.length] as E,
+      status: statuses[n % statuses.length] as number,
+    }));
+  });
+}
+
 export function answerOf<E extends string>({ body }: AnswerRow<E>, endpoint: E, status: number) {
   const made = typeof body === 'string' ? body : body(endpoint);
   return text(typeof made === 'string' ? made : JSON.stringify(made), status) as WireAnswer;

@@ -1,11 +1,7 @@
 import { LoginApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { answerOf } from '../../oracle/answer-row.js';
-import {
-  LOGIN_API_ROWS,
-  LOGIN_ENDPOINTS,
-  type LoginEndpoint,
-} from '../../oracle/login-api-rows.js';
+import { answerOf, pairsOf } from '../../oracle/answer-row.js';
+import { LOGIN_API_ROWS, LOGIN_ENDPOINTS } from '../../oracle/login-api-rows.js';
 import { everythingOf, expectError, rejection } from '../../support/errors.js';
 import { type Answerer, json, text } from '../../support/service-in-memory.js';
 import { userInfo } from '../../support/wire.js';
@@ -17,22 +13,19 @@ const giveUser: Answerer = () => json({ user_info: userInfo });
 const rows = LOGIN_API_ROWS.map((row) => [row.name, row] as const);
 
 it.each(rows)('an answer of the login API, %s, ends as the oracle says', async (_name, row) => {
-  for (const [given, end] of Object.entries(row.ends)) {
-    const endpoint = given as LoginEndpoint;
-    for (const status of row.statuses) {
-      const { loginApi } = serving(() => answerOf(row, endpoint, status));
-      const call: Promise<object> =
-        endpoint === 'user' ? loginApi.getUser(TOKEN) : loginApi.exchange(AUTH_KEY);
-      if (end === 'positive') {
-        expect(await call).toMatchObject(endpoint === 'user' ? userInfo : { value: TOKEN });
-        continue;
-      }
-      const error = await rejection(call);
-      expect([endpoint, status, error.code]).toEqual([endpoint, status, end]);
-      expect(error.message).toMatch(new RegExp(`^(GET|POST) ${LOGIN_ENDPOINTS[endpoint].path}: `));
-      expect(error.message).toMatch(row.says ?? /./);
-      expect(everythingOf(error)).not.toContain(TOKEN);
+  for (const { endpoint, end, status } of pairsOf(row)) {
+    const { loginApi } = serving(() => answerOf(row, endpoint, status));
+    const call: Promise<object> =
+      endpoint === 'user' ? loginApi.getUser(TOKEN) : loginApi.exchange(AUTH_KEY);
+    if (end === 'positive') {
+      expect(await call).toMatchObject(endpoint === 'user' ? userInfo : { value: TOKEN });
+      continue;
     }
+    const error = await rejection(call);
+    expect([endpoint, status, error.code]).toEqual([endpoint, status, end]);
+    expect(error.message).toMatch(new RegExp(`^(GET|POST) ${LOGIN_ENDPOINTS[endpoint].path}: `));
+    expect(error.message).toMatch(row.says ?? /./);
+    expect(everythingOf(error)).not.toContain(TOKEN);
   }
 });
 
