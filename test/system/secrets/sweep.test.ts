@@ -128,31 +128,18 @@ describe('the secrets in play are known', () => {
   });
 });
 
-describe('what may get out', () => {
+it('a purchase code may get out in an answer alone, to its visitor, when he is let in', () => {
   const own: Finding = {
     ...{ exit: 'answer', text: SECRET, secret: SECRET, status: 200 },
     request: `x-purchase-code: ${SECRET}`,
     kinds: new Set(['purchase_code']),
   };
-  const typed = {
-    ...{ status: 403, text: `<p>Not known.</p><input name="code" value="${SECRET}">` },
-    file: '/somewhere/test/system/examples/shop.test.ts',
-  };
-  const text = `{"v":1,"user":"x","value":"${SECRET}"}`;
-  const row: Partial<Finding> = { exit: 'redis', text, kinds: new Set(['access_token']) };
-
-  it.each<[string, boolean, Partial<Finding> & { file?: string }]>([
-    ["a visitor's own code, to him, when he is let in", true, {}],
-    ['when he is not', false, { status: 403 }],
-    ['to another one', false, { request: '' }],
-    ['a secret of another kind', false, { kinds: new Set(['api_key']) }],
-    ['in an error', false, { exit: 'error' }],
-    ['what a visitor typed into a form of an example, in its field', true, typed],
-    ['beside it', false, { ...typed, text: `${typed.text} ${SECRET}` }],
-    ['in no example', false, { ...typed, file: '/test/express/x.test.ts' }],
-    ['a token in a row of a store that is documented to keep it in clear', true, row],
-    ['in the key of the row', false, { ...row, text: `marketgate:token:${SECRET}` }],
-  ])('%s: %s', (_what, expected, { file = '', ...more }) => {
-    expect(isAllowed({ ...own, ...more }, file)).toBe(expected);
-  });
+  expect(isAllowed(own, '')).toBe(true);
+  const others: Partial<Finding>[] = [
+    ...[{ status: 403 }, { request: '' }, { kinds: new Set(['api_key'] as const) }],
+    ...[{ exit: 'error' as const }, { exit: 'redis' as const }],
+  ];
+  for (const other of others) expect(isAllowed({ ...own, ...other }, '')).toBe(false);
+  const page = { ...own, status: 403, text: `<p>Unknown: ${SECRET}` };
+  expect(isAllowed(page, '/test/system/examples/shop.test.ts')).toBe(false);
 });
