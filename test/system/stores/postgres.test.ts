@@ -1,20 +1,40 @@
+import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import KeyvPostgres from '@keyv/postgres';
 import Keyv from 'keyv';
 import { KeyvTokenStore } from 'marketgate/keyv';
 import { describeTokenStore } from 'marketgate/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { NOW, SECRET, tokenOf } from '../../unit/stores/support.js';
+import { writePage } from '../docs/support/workspace.js';
 
-// A PostgreSQL on a loopback port, in this process and in memory: real SQL, and no server to install.
-let db: PGlite;
+// A PostgreSQL in this process and in memory: real SQL, and no server to install. It takes seconds to start: one for both.
+const db = await PGlite.create();
+
+vi.doMock('@electric-sql/pglite', () => ({
+  PGlite: class {
+    query = db.query.bind(db);
+  },
+}));
+vi.doMock('node:test', () => ({ describe, it }));
+const guide = writePage('examples/guides/stores.md', join(inject('builtPackage'), 'docs/stores'));
+await import(join(guide, 'stores.test.ts'));
+
+it('the SqlHolderStore of the guide frees a code as it was pasted', async () => {
+  const { POSTGRES, SqlHolderStore } = await import(join(guide, 'sql-holder-store.ts'));
+  const store = new SqlHolderStore(db, POSTGRES, 'a secret of at least 32 characters');
+  const code = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';
+  await store.take(code, 'anna', 1);
+  await store.release(` ${code.replaceAll('-', '\u2013').toUpperCase()}\n`);
+  expect(await store.holders(code)).toEqual([]);
+});
+
 let postgres: PGLiteSocketServer;
 let keyv: Keyv;
 
 beforeAll(async () => {
-  db = await PGlite.create();
   postgres = new PGLiteSocketServer({ db, host: '127.0.0.1', port: 0, maxConnections: 20 });
   await postgres.start();
   const uri = `postgresql://postgres:postgres@${postgres.getServerConn()}/postgres`;
