@@ -47,14 +47,3 @@ describe('the code blocks of the documentation', () => {
     }
   });
 });
-
-const fence = '```';
-
-it.each([
-  ['a block without a language', `${fence}\nx\n${fence}`],
-  ['a block that does not end', `${fence}js\nx`],
-  ['a comment with a typing mistake', `<!-- file a.js -->\n${fence}js\nx\n${fence}`],
-  ['a comment without a block', '<!-- file: a.js -->\n\nText.'],
-])('blocksOf refuses %s', (_what, page) => {
-  expect(() => blocksOf(page)).toThrow(/^line 1|^line 3/);
-});

@@ -1,18 +1,18 @@
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { redisIsMissing } from '../../support/redis-server.js';
-import type { Check, Checks } from './checks/check.js';
-import { GUIDE_CHECKS } from './checks/guides.js';
-import { README_CHECKS } from './checks/readme.js';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { forwardProxy } from '../../support/forward-proxy.js';
+import { anyRedis, redisIsMissing } from '../../support/redis-server.js';
+import { CHECKS } from './checks/pages.js';
 import { filesOf } from './support/blocks.js';
 import { expectAnswers } from './support/commands.js';
 import { PAGES, readPage } from './support/pages.js';
 import { endHost, runBlock, runNodeTests } from './support/run-block.js';
 import { programOf, programsOf, writePrograms } from './support/workspace.js';
 
-const checks: Checks = { ...README_CHECKS, ...GUIDE_CHECKS };
+// The stores of a guide are tested with PostgreSQL, in test/system/stores.
+const pages = PAGES.filter((page) => !page.endsWith('/stores.md'));
 
-const programs = PAGES.flatMap((page) => {
+const programs = pages.flatMap((page) => {
   const folder = writePrograms(page, 'run');
   const shown = filesOf(readPage(page));
   return [...programsOf(page)].map(([file, text]) => ({
@@ -29,7 +29,7 @@ const programs = PAGES.flatMap((page) => {
 
 it('every check has its program', () => {
   const names = new Set(programs.map(({ name }) => name));
-  expect(Object.keys(checks).filter((name) => !names.has(name))).toEqual([]);
+  expect(Object.keys(CHECKS).filter((name) => !names.has(name))).toEqual([]);
 });
 
 it('every page with a program that listens names the URL to open', () => {
@@ -39,15 +39,11 @@ it('every page with a program that listens names the URL to open', () => {
   expect(lacking).toEqual([]);
 });
 
-/** PGlite keeps a timer of ten seconds. Optimising its WebAssembly takes longer than what these programs do with it. */
-const PGLITE = ['--test-force-exit', '--liftoff-only'];
-
 describe.concurrent('tests for node:test', { timeout: 300_000 }, () => {
-  for (const { name, text, path, isForNodeTest } of programs) {
+  for (const { name, path, isForNodeTest } of programs) {
     if (!isForNodeTest) continue;
     it(`${name} pass`, async () => {
-      const flags = text.includes('pglite') ? PGLITE : [];
-      expect(await runNodeTests(path, flags)).toMatch(/^# pass [1-9]\d*\n# fail 0$/m);
+      expect(await runNodeTests(path)).toMatch(/^# pass [1-9]\d*\n# fail 0$/m);
     });
   }
 });
@@ -59,19 +55,27 @@ for (const { name, path, isForVitest } of programs) {
   if (isForVitest) describe(`the tests ${name}`, () => import(path));
 }
 
+/** The variables of a program besides those of every program. */
+async function variablesOf(text: string): Promise<Record<string, string>> {
+  if (text.includes('REDIS_URL')) return { REDIS_URL: await anyRedis() };
+  if (!text.includes('MARKETPLACE_PROXY')) return {};
+  const { url, close } = await forwardProxy();
+  onTestFinished(close);
+  return { MARKETPLACE_PROXY: url };
+}
+
 describe('the program', { timeout: 300_000 }, () => {
   afterAll(endHost);
-  for (const { page, file, name, path, isServed, isModule, ...is } of programs) {
-    if (is.isForNodeTest || is.isForVitest || (isModule && !(name in checks))) continue;
-    const given = checks[name] ?? (async ({ printed }) => void (await printed()));
-    const check: Check = typeof given === 'function' ? { check: given } : given;
-    const skip = check.needsRedis === true && redisIsMissing();
-    it(`${name} does what the page says`, { skip }, () =>
-      runBlock(path, check.env ?? (() => ({})), async (running) => {
+  for (const { page, file, name, text, path, isServed, isModule, ...is } of programs) {
+    if (is.isForNodeTest || is.isForVitest || (isModule && !(name in CHECKS))) continue;
+    const check = CHECKS[name] ?? (async ({ printed }) => void (await printed()));
+    const skip = text.includes('REDIS_URL') && redisIsMissing();
+    it(`${name} does what the page says`, { skip }, async () =>
+      runBlock(path, await variablesOf(text), async (running) => {
         // Its start page is no 404.
         if (isServed)
           expect((await running.get('/', { accept: 'text/html' })).status).toBeLessThan(404);
-        await check.check(running);
+        await check(running);
         await expectAnswers(running, page, file);
       }),
     );

@@ -34,7 +34,7 @@ describe.skipIf(chromiumIsMissing())('the shop of the README in a browser', () =
     timeout: 300_000,
   }, async () => {
     const file = join(writePrograms('README.md', 'walk'), 'server.mjs');
-    await runBlock(file, () => ({}), walk);
+    await runBlock(file, {}, walk);
   });
 });
 

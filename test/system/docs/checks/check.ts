@@ -1,15 +1,8 @@
 import { expect } from 'vitest';
-import { type OwnVariables, type Running, runBlock } from '../support/run-block.js';
+import { type Running, runBlock } from '../support/run-block.js';
 
-/** How a documented program is tried: what must be true while it runs. */
-export interface Check {
-  readonly env?: OwnVariables;
-  readonly check: (running: Running) => Promise<void>;
-  readonly needsRedis?: boolean;
-}
-
-/** By page and file, as in `redeem.md: shop.js`. A function is a check without more. */
-export type Checks = Readonly<Record<string, Check | Check['check']>>;
+/** What must be true while a documented program runs. */
+export type Check = (running: Running) => Promise<void>;
 
 /** Codes of the sandbox's default seed never change. */
 export const SUPPORTED = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';
@@ -24,7 +17,7 @@ export async function expectGuard(running: Running, path: string, opened = 200):
   };
   expect(await ask()).toBe('purchase_required');
   expect(await ask(WRONG)).toBe('purchase_code_invalid');
-  expect(await ask(running.code('supported'))).toBe(opened);
+  expect(await ask(SUPPORTED)).toBe(opened);
 }
 
 export async function postJson(url: string, body: object, headers: Record<string, string> = {}) {
@@ -58,10 +51,9 @@ export async function expectNoFormsFromElsewhere(
 }
 
 /** Ends at once, with words, where a secret is missing: with an empty one, everybody could make what it signs or opens. */
-export async function expectNoStartWithout(running: Running, secret: string): Promise<void> {
+export async function expectNoStartWithout({ file }: Running, secret: string): Promise<void> {
   for (const value of ['', 'too-short']) {
-    const env = () => ({ ...running.env, [secret]: value });
-    await runBlock(running.file, env, ({ origin }) =>
+    await runBlock(file, { [secret]: value }, ({ origin }) =>
       expect(origin()).rejects.toThrow(`${secret} is missing`),
     );
   }

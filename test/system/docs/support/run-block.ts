@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createSandbox, type Sandbox, type SandboxCode } from 'marketgate/sandbox';
@@ -7,20 +8,20 @@ import { codeOf } from '../../../support/shop.js';
 import { type RunningExample, start } from '../../examples/run-example.js';
 import { ROOT } from './pages.js';
 
+const { privateKey } = generateKeyPairSync('ed25519');
+
 const HOST = join(ROOT, 'test/system/docs/support/host.mjs');
 
-export type Variables = Readonly<Record<string, string>>;
-
-/** The variables of a program besides those of every program, for a sandbox with this data. */
-export type OwnVariables = (data: Sandbox['data']) => Variables | Promise<Variables>;
+type Variables = Readonly<Record<string, string>>;
 
 /** A running program of a page, and its sandbox. */
 export type Running = ReturnType<typeof runningOf>;
 
-/** A sandbox that listens, and what a program needs for it. */
-async function openSandbox() {
+/** A sandbox that listens, and all variables that programs need for it. */
+async function openSandbox(file: string) {
   const sandbox = createSandbox();
   const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen();
+  const { workspaces, apps } = sandbox.data;
   const env = {
     MARKETPLACE_BASE_URL: baseUrl,
     MARKETPLACE_API_KEY: apiKey,
@@ -29,7 +30,21 @@ async function openSandbox() {
     MARKETPLACE_APP_SECRET: appSecret,
     SESSION_SECRET: 'not-so-secret-but-of-32-characters',
     COOKIE_SECRET: 'not-so-secret-either-but-long-enough',
+    COOKIE_SECRET_NEW: 'another-one-that-is-long-enough-too',
     TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
+    TOKEN_KEY_NEW: Buffer.alloc(32, 8).toString('base64'),
+    HOLDER_SECRET: 'holder-secret-of-at-least-32-characters',
+    FILES_SECRET: 'secret-of-files-with-at-least-32-characters',
+    STAFF_TOKEN: 'a-token-of-the-staff-with-32-characters',
+    STAFF: 'sam,kim',
+    RECEIPT_KEY: JSON.stringify(privateKey.export({ format: 'jwk' })),
+    API_KEY_FILE: join(dirname(file), 'key.txt'),
+    SOUTH_API_KEY: String(workspaces[1]?.api_key),
+    PARTNERS_APP_ID: String(apps[1]?.app_id),
+    PARTNERS_APP_SECRET: String(apps[1]?.app_secret),
+    CDN_ADDRESSES: '198.51.100.0/24',
+    FRONT_END: 'http://front-end.example',
+    DOCS_EXPRESS: file.endsWith('.cjs') ? 'express4' : 'express',
   };
   return { sandbox, env };
 }
@@ -37,14 +52,13 @@ async function openSandbox() {
 /** Runs a program against a new sandbox during `check`, in the process of the host. */
 export async function runBlock(
   file: string,
-  own: OwnVariables,
+  own: Variables,
   check: (running: Running) => Promise<void>,
 ): Promise<void> {
-  const { sandbox, env } = await openSandbox();
-  const all = { ...env, ...(await own(sandbox.data)) };
-  const program = startHosted(file, all);
+  const { sandbox, env } = await openSandbox(file);
+  const program = startHosted(file, { ...env, ...own });
   try {
-    await check(runningOf(program, sandbox, all, file));
+    await check(runningOf(program, sandbox, { ...env, ...own }, file));
   } finally {
     program.stop();
     await sandbox.close();
@@ -52,9 +66,9 @@ export async function runBlock(
 }
 
 /** Runs tests for node:test against a new sandbox, in a process of their own. Returns their report. */
-export async function runNodeTests(file: string, flags: readonly string[]): Promise<string> {
-  const { sandbox, env } = await openSandbox();
-  const args = [...flags, '--test-reporter', 'tap', file];
+export async function runNodeTests(file: string): Promise<string> {
+  const { sandbox, env } = await openSandbox(file);
+  const args = ['--test-reporter', 'tap', file];
   try {
     return await mustRun(process.execPath, args, { cwd: dirname(file), env, timeout: 290_000 });
   } finally {
@@ -104,7 +118,7 @@ export async function endHost(): Promise<void> {
 function runningOf(
   { port, printed, output }: ReturnType<typeof startHosted>,
   sandbox: Sandbox,
-  env: Variables,
+  env: Variables & Awaited<ReturnType<typeof openSandbox>>['env'],
   file: string,
 ) {
   /** Where the program listens; rejects when it fails before. */
