@@ -57,11 +57,9 @@ describe('marketgate sandbox', () => {
       await fetch(environment.MARKETPLACE_BASE_URL + path, { method: 'POST', body });
       const shown = await cli(['sandbox', 'show', '--json'], environment);
       expect(JSON.parse(shown.out)).toMatchObject({
-        'dialect.nulls': true,
-        'dialect.localised': 'de',
+        ...{ 'dialect.nulls': true, 'dialect.localised': 'de' },
         'dialect.tokenMinutes': 1.5,
         'faults.latency': [1, 2],
-        'faults.html': false,
         'faults.rateLimit@/api/items/all': true,
       });
     });

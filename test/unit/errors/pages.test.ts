@@ -22,6 +22,10 @@ const SOURCES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 
 const HEADINGS = ['What happened', 'Why', 'What to do', 'In the log', 'What the visitor gets'];
 
+/** Words that mean nothing to a visitor. */
+const FOR_DEVELOPERS =
+  /\b(?:operator|npx|api|api_?key|app_?id|app_?secret|auth_?key|access_?token|token|cache|redis|http|json|server|session|middleware|null|undefined|store|response|[a-z]+_[a-z_]+)\b/i;
+
 const blockOf = (page: string, language: string): string =>
   new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\\n\`\`\``).exec(page)?.[1] ?? '';
 
@@ -61,6 +65,11 @@ it.each(codes)('the page of %s says what happened, why and what to do', async (c
   const json = JSON.parse(blockOf(part(page, 'What the visitor gets'), 'json'));
   expect(json).toMatchObject({ title, detail });
   expect(answer.body).toMatchObject(json);
+  // A browser gets a page in words for visitors, with a way on.
+  const { text: html } = await request(app).get(path).set('accept', 'text/html').expect(status);
+  for (const words of [title, detail]) expect(html).toContain(words.replace(/'/g, '&#39;'));
+  expect(html.replace(/<style>[\s\S]*<\/style>|<[^>]*>/g, ' ')).not.toMatch(FOR_DEVELOPERS);
+  expect(html).toMatch(/<a href=|<form method="post"/);
   // What does not vary in the message is a text of the sources.
   const parts = message.replace(/"[^"]*"/g, '\n').split(/[^a-z_ -]/i);
   const fixed = parts.map((each) => each.trim().replace(/^(but|get) /, ''));

@@ -8,20 +8,10 @@ import {
 } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
-import { ERROR_CODES } from '../../../src/errors.js';
 import { throwing } from '../../support/errors.js';
 import { CODE } from '../../support/wire.js';
 
-const codes = Object.keys(ERROR_CODES) as MarketgateErrorCode[];
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
-
-/** Words that mean nothing to a visitor. */
-const FOR_DEVELOPERS =
-  /\b(?:operator|npx|api|api_?key|app_?id|app_?secret|auth_?key|access_?token|token|cache|redis|http|json|server|session|middleware|null|undefined|store|response|[a-z]+_[a-z_]+)\b/i;
-
-/** What a visitor reads on a page. */
-const read = (page: string): string =>
-  page.replace(/<style>[\s\S]*<\/style>|<[^>]*>/g, ' ').replace(/\s+/g, ' ');
 
 const failure = (code: MarketgateErrorCode, options = {}) =>
   new MarketgateError(code, 'for the operator only', options);
@@ -50,7 +40,7 @@ describe('errorHandler', () => {
     expect(problem.type).toBe('application/problem+json');
     expect(problem.body).toEqual({ ...problemOf(error), retryAfter: 13 });
     expect(page.type).toBe('text/html');
-    expect(read(page.text)).toContain('You can try again in 13 seconds.');
+    expect(page.text).toContain('You can try again in 13 seconds.');
     expect(page.headers['content-security-policy']).toMatch(
       /^default-src 'none'.*frame-ancestors 'none'$/,
     );
@@ -63,17 +53,6 @@ describe('errorHandler', () => {
       });
     }
   });
-
-  it.each(codes)(
-    'shows a visitor the words of %s, none for developers, and a way on',
-    async (code) => {
-      const { status, title, detail } = ERROR_CODES[code];
-      const { text } = await pageOf(failure(code)).expect(status);
-      for (const words of [title, detail]) expect(text).toContain(words.replace(/'/g, '&#39;'));
-      expect(read(text)).not.toMatch(FOR_DEVELOPERS);
-      expect(text).toMatch(/<a href=|<form method="post"/);
-    },
-  );
 
   it('responds with what can be read, whatever the route has said of the body that failed', async () => {
     const app = express();

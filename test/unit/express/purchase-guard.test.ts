@@ -140,9 +140,9 @@ it.each<[verdict: string, LoadPurchaseOptions, object | null, unknown, string | 
   }
 });
 
-it('a guard reads its options when it is made: an app can change them for its next route', async () => {
-  const options: LoadPurchaseOptions = { item: () => 7 };
-  const guard = requirePurchase(holding(purchase), options);
-  delete options.item;
+it('a guard reads its options when it is made, inherited ones too: an app can change them for its next route', async () => {
+  const inherited: LoadPurchaseOptions = { item: () => 7 };
+  const guard = requirePurchase(holding(purchase), Object.create(inherited));
+  delete inherited.item;
   expect((await drive(guard)).error).toEqual(denied('purchase_item_mismatch'));
 });

@@ -31,19 +31,11 @@ describe('the console', () => {
     await expect.poll(() => page(running)).toContain('>no answer<');
   });
 
-  it('lists purchases of the item that the address names first, then the added ones', async ({
-    running,
-  }) => {
-    const { data } = running.sandbox;
-    const [first, second] = [1042, 1046].map((item_id) => data.addPurchase({ item_id }));
+  it('begins with purchases of the item that the address names', async ({ running }) => {
     const { text } = await running.get('/sandbox/console?item=1049');
-    expect(text).toContain('<b>Slow Water</b>: sell it here, or renew');
     expect(text).toContain('<option value="1049" selected>');
-    const rows = [...text.matchAll(/<tr id="purchase-\d+"><td><code>([^<]+)/g)];
-    expect(rows.slice(0, 4).map(([, code]) => code)).toEqual([
-      ...[running.code('video-item'), second?.purchase_code, first?.purchase_code],
-      running.code('supported'),
-    ]);
+    const [, first] = /<tr id="purchase-\d+"><td><code>([^<]+)/.exec(text) ?? [];
+    expect(first).toBe(running.code('video-item'));
     expect((await running.get('/sandbox/console?item=%3Cb%3E')).text).not.toContain('<b>:');
   });
 
