@@ -34,12 +34,11 @@ type Visit = Partial<CheckPurchaseOptions> & {
 const visit = (
   store: HolderStore,
   id: unknown,
-  { code = CODE, ...options }: Visit = {},
+  { code = CODE, max, ...options }: Visit = {},
   service: object = anyCode,
 ): Promise<Decision> => {
-  const { max, ...rest } = options;
-  const holder = { store, id, ...('max' in options && { max }) } as never;
-  return checkPurchase(service as never, code, { client: false, holder, ...rest });
+  const holder = { store, id, max } as never;
+  return checkPurchase(service as never, code, { client: false, holder, ...options });
 };
 
 /** The visits, which begin at once, end with these codes; "valid" without one. */

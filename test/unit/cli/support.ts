@@ -1,12 +1,7 @@
 import { vi } from 'vitest';
 import { run } from '../../../src/cli/program.js';
+import { deferred } from '../../support/deferred.js';
 import { openShop } from '../../support/shop.js';
-
-export interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 interface Options {
   /** Called when a sandbox has printed its first lines; it stops when this settles. */
@@ -20,21 +15,19 @@ export async function cli(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
   { whileRunning = async () => {}, stdin = '', cwd = '/nowhere' }: Options = {},
-): Promise<Ran> {
+) {
   // Wherever the tests run. Node.js looks at this first.
   vi.stubEnv('FORCE_COLOR', '0');
   let out = '';
   let err = '';
-  let started = (): void => {};
-  const used = new Promise<void>((resolve) => {
-    started = resolve;
-  }).then(() => whileRunning(out));
+  const started = deferred();
+  const used = started.promise.then(() => whileRunning(out));
   const code = await run(args, {
     io: {
       read: async () => stdin,
       out: (text) => {
         out += `${text}\n`;
-        started();
+        started.resolve();
       },
       err: (text) => {
         err += `${text}\n`;

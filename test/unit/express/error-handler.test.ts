@@ -89,17 +89,15 @@ describe('errorHandler', () => {
     },
   );
 
-  it.each<[by: string, session: object, more: unknown[]]>([
-    [': session.save failed', { save: () => Promise.reject(new Error('full')) }, []],
-    ['', Object.freeze({}), [expect.any(TypeError)]],
-  ])('logs that the page that needs a login could not be saved%s', async (by, session, more) => {
+  it('logs that the page that needs a login could not be saved', async () => {
     const log = vi.fn();
     const app = express();
+    const session = { save: () => Promise.reject(new Error('full')) };
     app.use((req, _res, next) => next(void Object.assign(req, { session })));
     app.use(appThat(failure('login_required'), { log, loginPath: '/login' }));
     await request(app).get('/').set('accept', BROWSER).expect(401);
-    const line = expect.stringMatching(new RegExp(`could not be saved${by || '$'}`));
-    expect(log.mock.calls).toEqual([[line, ...more]]);
+    const line = expect.stringContaining('could not be saved: session.save failed');
+    expect(log.mock.calls).toEqual([[line]]);
   });
 
   it('renders the page of the app for browsers, with its headers, and passes on its failure', async () => {
