@@ -15,22 +15,19 @@ it('the document has every endpoint, with its query parameters, an example of ea
     Object.entries(operations).map(([method, { parameters = [], requestBody }]) => {
       const names = parameters.filter(({ example }) => example !== undefined);
       const types = Object.keys(requestBody?.content ?? {});
-      return [`${method} ${path}`, ...names.map(({ name }) => name), ...types];
+      return [method, path, ...names.map(({ name }) => name), ...types].join(' ');
     }),
   );
   const form = 'application/x-www-form-urlencoded';
   expect(found.sort()).toEqual([
-    ['get /api/account/details'],
-    ['get /api/authorize', 'app_id', 'app_secret', 'auth_key'],
-    ['get /api/get_user_info'],
-    ['get /api/items/all'],
-    ['get /api/items/item', 'item_id'],
-    ['get /api/oauth', 'app_id'],
-    ['post /api/authorize', form],
-    [
-      ...['post /api/purchases/validation', 'purchase_code'],
-      ...[form, 'application/json', 'multipart/form-data'],
-    ],
+    'get /api/account/details',
+    'get /api/authorize app_id app_secret auth_key',
+    'get /api/get_user_info',
+    'get /api/items/all',
+    'get /api/items/item item_id',
+    'get /api/oauth app_id',
+    `post /api/authorize ${form}`,
+    `post /api/purchases/validation purchase_code ${form} application/json multipart/form-data`,
   ]);
 });
 
@@ -47,14 +44,13 @@ it('the document has nothing that generators and validators fail on', () => {
 
 it('the schemas require what the specification promises, and nothing that is "not shown"', () => {
   const { Account, Item, Purchase, UserInfo } = document.components.schemas;
-  expect(Account.required.join(' ')).toBe(
+  const required = [Account, Item, Purchase, UserInfo].map((schema) => schema.required.join(' '));
+  expect(required).toEqual([
     'name username email balance currency profile registered_at',
-  );
-  expect(Item.required.join(' ')).toBe('id name media');
-  expect(Purchase.required.join(' ')).toBe(
+    'id name media',
     'purchase_code license_type price currency item downloaded date',
-  );
-  expect(UserInfo.required.join(' ')).toBe('user_id user_name user_email');
+    'user_id user_name user_email',
+  ]);
 });
 
 it('the document is of the version of the package', () => {
