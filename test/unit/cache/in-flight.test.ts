@@ -36,18 +36,6 @@ describe('concurrent identical lookups', () => {
     expect(await Promise.all(calls)).toEqual([purchase, purchase]);
   });
 
-  it('for other spellings count, when a negative answer has arrived before theirs: no one asks again', async () => {
-    const { service, keyApi } = alone();
-    service.says = 'negative';
-    await keyApi.getAccount();
-    service.hold();
-    const lookups = [CODE, CODE.toUpperCase()].map((code) => keyApi.validatePurchase(code));
-    await settle();
-    await service.release();
-    expect(await Promise.all(lookups)).toEqual([null, null]);
-    expect(service.asked()).toBe(2);
-  });
-
   it('end on the wire when the last caller has left, and not before; the next one asks again', async () => {
     const { service, keyApi } = alone();
     service.says = 'silence';
@@ -119,22 +107,6 @@ describe('answers count in the order of their requests', () => {
     const last = cached === null ? undefined : `${cached}`;
     if (arrivesFirst === 1) expect(versions[0]).toBe(last);
     expect((await cachedPurchase(keyApi, CODE))?.item.version).toBe(last);
-  });
-
-  it('a caller without fresh joins the newest request, also when an earlier one has ended', async () => {
-    const { service, keyApi } = alone();
-    service.hold();
-    service.says = 'page';
-    const [failing] = await begun(rejection(keyApi.validatePurchase(CODE)));
-    service.says = 'positive';
-    const calls = await begun(keyApi.validatePurchase(CODE, { fresh: true }));
-    calls.push(...(await begun(keyApi.validatePurchase(CODE))));
-    await service.release(0);
-    await failing;
-    calls.push(...(await begun(keyApi.validatePurchase(CODE))));
-    await service.release();
-    expect(new Set(await Promise.all(calls)).size).toBe(1);
-    expect(service.asked()).toBe(2);
   });
 });
 

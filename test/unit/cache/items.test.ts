@@ -1,12 +1,11 @@
-import type { KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { begun, ITEM, ITEMS, type KeyApiService, keyApiOn } from '../../support/key-api-service.js';
+import { ITEM, ITEMS, type KeyApiService, keyApiOn } from '../../support/key-api-service.js';
 import { page } from '../../support/service-in-memory.js';
 import { collectWarnings } from '../../support/warnings.js';
-import { guess, item } from '../../support/wire.js';
-import { alone, fleet, HOUR, MINUTE } from './support.js';
+import { item } from '../../support/wire.js';
+import { alone, HOUR, MINUTE } from './support.js';
 
 // "`getItem` is answered by the list while that is fresh; else the list is asked for, and the item by itself only where the list
 // cannot be had, is empty, too large or unreadable: that it cannot be had is said once, as a warning with the reason, and
@@ -67,16 +66,6 @@ describe('an item', () => {
     expect(requests(service)).toEqual([3, 4]);
   });
 
-  it('does not warn about a list that close() has ended', async () => {
-    const { service, keyApi } = alone();
-    const warnings = collectWarnings();
-    service.says = 'silence';
-    const [asked] = await begun(expectError(keyApi.getItem(7), 'service_unavailable', 'closed'));
-    await keyApi.close();
-    await asked;
-    expect(warnings).toEqual([]);
-  });
-
   it.each<[string, 'positive' | 'negative', unknown[]]>([
     ['has items that cannot be read', 'positive', [item, { ...item, id: 'seven' }]],
     ['is empty', 'positive', []],
@@ -89,15 +78,9 @@ describe('an item', () => {
     expect(requests(service)).toEqual([1, 2]);
   });
 
-  // What the service said of the item itself, and of the list: the later request counts.
-  it.each<[string, 'no' | 'list', number, number, boolean]>([
-    ['a negative answer after the list', 'no', 1000, 0, false],
-    ['a negative answer of the same millisecond as the list', 'no', 0, 0, false],
-    ['a negative answer that is over by now', 'no', 10_000, 31_000, false],
-    ['a list after the negative answer', 'list', 1, 0, true],
-  ])('counts by the later request: %s', async (_name, last, later, wait, isServed) => {
+  it.each(['itself', 'list'])('counts by the later request: of the %s', async (last) => {
     const { service, keyApi } = alone();
-    const list = () => keyApi.listItems().then(() => keyApi.getItem(1042));
+    const list = () => keyApi.listItems();
     const refuse = async () => {
       service.says = 'negative';
       expect(await keyApi.getItem(1042, { fresh: true })).toBeNull();
@@ -105,10 +88,11 @@ describe('an item', () => {
     };
     const [first, second] = last === 'list' ? [refuse, list] : [list, refuse];
     await first();
-    service.now += later;
+    service.now += 1;
     await second();
-    service.later(wait, 'negative');
-    expect((await keyApi.getItem(1042))?.id).toBe(isServed ? 1042 : undefined);
+    // The negative answer is over by now.
+    service.later(31_000, 'negative');
+    expect((await keyApi.getItem(1042))?.id).toBe(last === 'list' ? 1042 : undefined);
   });
 });
 
@@ -138,25 +122,5 @@ describe('an item of a cached list in an outage', () => {
     service.says = 'outage';
     await expectError(keyApi.getItem(1043), 'service_unavailable');
     expect((await keyApi.getItem(1042))?.id).toBe(1042);
-  });
-});
-
-describe('the item inside purchases', () => {
-  const itemsOf = (keyApi: KeyApi, ...codes: string[]) =>
-    Promise.all(codes.map(async (code) => (await keyApi.validatePurchase(code))?.item));
-
-  it('is one object where the service describes it in the same words, also in answers of other processes', async () => {
-    const { service, join } = fleet();
-    const [one, other] = [join(), join()];
-    const [first, second] = await itemsOf(one, guess(1), guess(2));
-    expect(second).toBe(first);
-    const [third, fourth] = await itemsOf(other, guess(1), guess(3));
-    expect(fourth).toBe(third);
-    expect(third).toEqual(item);
-    service.item = { ...item, description: 'New words.' };
-    const [renewed, again] = await itemsOf(one, guess(4), guess(5));
-    expect(renewed).toMatchObject({ description: 'New words.' });
-    expect(again).toBe(renewed);
-    expect(await itemsOf(one, guess(1))).toEqual([first]);
   });
 });

