@@ -19,9 +19,6 @@ export function findProgram(name: string): string | undefined {
 /** REDIS_SERVER is a name or a path: `valkey-server` is another one. */
 export const REDIS_SERVER = findProgram(process.env.REDIS_SERVER || 'redis-server');
 
-/** Another server with the same protocol. Tests that can run on it do, where it is installed. */
-export const VALKEY_SERVER = findProgram(process.env.VALKEY_SERVER || 'valkey-server');
-
 const BROWSERS = [
   ...['chromium-headless-shell', 'chromium', 'chromium-browser'],
   ...['google-chrome', 'google-chrome-stable', 'chrome'],

@@ -7,7 +7,6 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { REDIS_SERVER, VALKEY_SERVER } from '../../support/programs.js';
 import { type RedisServer, redisIsMissing, SOON, startRedis } from '../../support/redis-server.js';
 import { account, purchase, refusal, success } from '../../support/wire.js';
 
@@ -56,18 +55,14 @@ async function ask(child: ChildProcess, code: string, fresh = false): Promise<un
   return (await once(child, 'message'))[0];
 }
 
-const SERVERS = Object.entries({ Redis: REDIS_SERVER, Valkey: VALKEY_SERVER }).filter(
-  (each): each is [string, string] => each[1] !== undefined,
-);
-
-describe.skipIf(redisIsMissing()).each(SERVERS)('A fleet on %s', (_name, program) => {
+describe.skipIf(redisIsMissing())('A fleet', () => {
   let redis: RedisServer;
   let service: Awaited<ReturnType<typeof startService>>;
   let fleet: ChildProcess[] = [];
   const start = ([library, skew]: (typeof FLEET)[number]) =>
     startProcess(library, redis.url, service.url, skew);
   beforeAll(async () => {
-    [redis, service] = await Promise.all([startRedis(program), startService()]);
+    [redis, service] = await Promise.all([startRedis(), startService()]);
     fleet = await Promise.all(FLEET.map(start));
   });
   afterAll(async () => {
