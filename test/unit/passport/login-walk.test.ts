@@ -78,9 +78,8 @@ it('a login that verify refuses ends in a page that links the marketplace, where
 
 it('successReturnToOrRedirect leads to the page that requireLogin has saved, and else where it says', async () => {
   const { origin, browser } = await openApp(giveId, { successReturnToOrRedirect: '/home' });
-  expect((await browser.logIn(`${origin}/account?tab=2`, MIRA)).url).toBe(
-    `${origin}/account?tab=2`,
-  );
+  const stopped = `${origin}/account?tab=2`;
+  expect((await browser.logIn(stopped, MIRA)).url).toBe(stopped);
   browser.clearCookies();
   expect((await browser.logIn(`${origin}/login`, MIRA)).text).toBe(`/home ${MIRA}`);
 });

@@ -51,10 +51,7 @@ describe('the start of a login', () => {
     const session = { save: (done: (e: Error) => void) => done(full) };
     const { outcome } = await openLogin().start({}, { session });
     const message = expect.stringMatching(/^session.save failed \(Error, ENOSPC\); look at/);
-    expect(outcome).toEqual([
-      'error',
-      expect.objectContaining({ code: 'store_unavailable', message }),
-    ]);
+    expect(outcome).toMatchObject(['error', { code: 'store_unavailable', message }]);
     expect(everythingOf(outcome?.[1])).not.toContain('secret');
   });
 });

@@ -84,15 +84,12 @@ const undeclared =
   (run: (done: Done) => unknown) =>
   (...args: unknown[]) =>
     run(args.at(-1) as Done);
+const info = { message: 'welcome' };
 const own = new MarketgateError('access_token_expired', 'of another call');
 
 describe('verify ends in exactly one outcome where it', () => {
   it.each<[string, (...args: never[]) => unknown, unknown]>([
-    [
-      'takes one and rejects with an error of this package',
-      one(async () => throws(own)),
-      error(own),
-    ],
+    ['takes one and rejects with an error of ours', one(async () => throws(own)), error(own)],
     ['takes one and rejects with nothing', one(async () => throws(null)), error(expect.any(Error))],
     ['takes one and gives false', one(async () => false), refused],
     ['takes one and gives undefined', one(async () => undefined), gave('undefined')],
@@ -100,11 +97,7 @@ describe('verify ends in exactly one outcome where it', () => {
     ['throws', classic(() => throws(boom)), error(boom)],
     ['rejects', classic(async () => throws(boom)), error(boom)],
     ['calls done with an error', classic((done) => done(boom)), error(boom)],
-    [
-      'calls done with a user and a message',
-      classic((done) => done(null, user, { message: 'welcome' })),
-      ['success', user, { message: 'welcome' }],
-    ],
+    ['calls done with info', classic((done) => done(null, user, info)), ['success', user, info]],
     ['throws after done', classic((done) => [done(null, user), throws(boom)]), success],
     ['calls done later', classic((done) => void setImmediate(done, null, user)), success],
     ['declares no arguments and gives a user', undeclared(async () => user), success],
