@@ -47,12 +47,11 @@ describe('a restart', () => {
     const { purchase_code } = sandbox.data.addPurchase({ item_id: 1042 });
     const seed = sandbox.snapshot().seed;
     expect((await get('/sandbox/api/export')).body).toEqual(seed);
-    // Also where some were taken out of the file.
-    for (const purchases of [seed.purchases, seed.purchases.slice(1)]) {
-      const { data } = createSandbox({ seed: { ...seed, purchases } });
-      expect(data.purchases.at(-1)?.purchase_code).toBe(purchase_code);
-      expect(data.addPurchase({ item_id: 1042 }).purchase_code).not.toBe(purchase_code);
-    }
+    // Also where one was taken out of the file.
+    const [, ...purchases] = seed.purchases;
+    const { data } = createSandbox({ seed: { ...seed, purchases } });
+    expect(data.purchases.at(-1)?.purchase_code).toBe(purchase_code);
+    expect(data.addPurchase({ item_id: 1042 }).purchase_code).not.toBe(purchase_code);
   });
 });
 
@@ -84,9 +83,7 @@ describe('snapshot and restore', () => {
 
     sandbox.restore(snapshot);
     expect(sandbox.snapshot()).toEqual(snapshot);
-    const switches = [faults.html, faults.at('/api/none').latency, dialect.nulls];
-    expect(switches).toEqual([false, 1, true]);
-    expect([data.purchases.length, sandbox.redirectUrl]).toEqual([12, CALLBACK]);
+    expect([faults.html, dialect.nulls, sandbox.redirectUrl]).toEqual([false, true, CALLBACK]);
   });
 
   it('refuse what is no snapshot, and then change nothing', () => {
