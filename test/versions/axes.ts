@@ -38,7 +38,7 @@ export const FLOORS: readonly Setup[] = [
 ];
 
 /** Something that runs on each Node. The first of its packages names the version of its row. */
-interface App {
+export interface App {
   readonly name: string;
   readonly packages: Packages;
 }

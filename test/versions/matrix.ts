@@ -9,6 +9,7 @@ import { findProgram } from '../support/programs.js';
 import { startRedis } from '../support/redis-server.js';
 import { blocksOf } from '../system/docs/support/blocks.js';
 import {
+  type App,
   BUNDLES,
   EXPRESS_5,
   FLOOR_NODE,
@@ -54,19 +55,11 @@ const workplace = await mkdtemp(join(tmpdir(), 'marketgate-versions-'));
 const timeout = 600_000;
 let projects = 0;
 
-/** Builds and packs the repository as it is, without touching its `dist`. Returns the path of the tarball. */
+/** Builds and packs the repository as it is. Returns the path of the tarball. */
 async function pack(): Promise<string> {
-  const folder = join(workplace, 'package');
-  const files = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'src'];
-  for (const file of files) {
-    await cp(join(REPOSITORY, file), join(folder, file), { recursive: true });
-  }
-  // Inside the repository, because the build loads what it has made, with its dependencies.
-  const built = join(REPOSITORY, 'node_modules/.cache/marketgate-versions');
-  await mustRun('npx', ['--no', '--', 'tsup', '--out-dir', built], { cwd: REPOSITORY, timeout });
-  await cp(built, join(folder, 'dist'), { recursive: true });
-  const printed = await mustRun('npm', ['pack', '--ignore-scripts', '--silent'], { cwd: folder });
-  return join(folder, printed.trim());
+  await mustRun('npm', ['run', 'build'], { cwd: REPOSITORY, timeout });
+  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', workplace];
+  return join(workplace, (await mustRun('npm', args, { cwd: REPOSITORY })).trim());
 }
 
 let tarball: Promise<string> | undefined;
@@ -170,33 +163,37 @@ async function setupsTable(
   return { title: `${title}, with ${kind}`, head: headOf(versions), rows };
 }
 
-async function programsTable(): Promise<Table> {
+/** Each app on each Node: `prepare` makes what runs in its project, and says in which folder. */
+async function appsTable<A extends App>(
+  title: string,
+  apps: readonly A[],
+  prepare: (app: A, project: string) => Promise<{ cwd: string; args: string[] }>,
+): Promise<Table> {
   const rows: string[][] = [];
-  for (const { name, command, packages } of PROGRAMS) {
-    const project = await makeProject(packages);
-    await writeGuides(project);
-    const title = `${name} (${await titleOf(project, Object.keys(packages).slice(0, 1))})`;
-    const args = command.split(' ');
-    rows.push(await rowOf(title, async (node) => [await runProgram(node, args, { cwd: project })]));
+  for (const app of apps) {
+    const project = await makeProject(app.packages);
+    const name = `${app.name} (${await titleOf(project, Object.keys(app.packages).slice(0, 1))})`;
+    const { cwd, args } = await prepare(app, project);
+    rows.push(await rowOf(name, async (node) => [await runProgram(node, args, { cwd })]));
   }
-  return { title: 'NestJS, and the recipes of the guides', head: headOf(), rows };
+  return { title, head: headOf(), rows };
 }
 
+const programsTable = () =>
+  appsTable('NestJS, and the recipes of the guides', PROGRAMS, async ({ command }, project) => {
+    await writeGuides(project);
+    return { cwd: project, args: command.split(' ') };
+  });
+
 /** Bundles of the Express program, which run where no package is installed. */
-async function bundlesTable(): Promise<Table> {
-  const rows: string[][] = [];
-  for (const { name, packages, build, start } of BUNDLES) {
-    const project = await makeProject(packages);
-    const title = `${name} (${await titleOf(project, Object.keys(packages).slice(0, 1))})`;
+const bundlesTable = () =>
+  appsTable('In a bundle', BUNDLES, async ({ build, start }, project) => {
     const PATH = `${join(project, 'node_modules/.bin')}:${process.env.PATH}`;
     await mustRun('sh', ['-ec', build], { cwd: project, env: { PATH }, timeout });
     const alone = join(workplace, `bundle-${projects}`);
     await cp(join(project, 'out'), alone, { recursive: true });
-    const run = async (node: string) => [await runProgram(node, [start], { cwd: alone })];
-    rows.push(await rowOf(title, run));
-  }
-  return { title: 'In a bundle', head: headOf(), rows };
-}
+    return { cwd: alone, args: [start] };
+  });
 
 async function typesTable(): Promise<Table> {
   const rows: string[][] = [];

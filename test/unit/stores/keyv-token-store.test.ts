@@ -116,6 +116,7 @@ describe('a row of KeyvTokenStore', () => {
   const token = { v: 1, user: 'anna', ...tokenOf() };
   it.each<[what: string, value: unknown]>([
     ['not JSON', 'not JSON'],
+    ['null', 'null'],
     ['no text', tokenOf()],
     ['of a newer version', JSON.stringify({ ...token, v: 2 })],
     ['without its times', JSON.stringify({ v: 1, user: 'anna', value: SECRET })],

@@ -47,6 +47,7 @@ describe('a wrong option of a store is a TypeError that names it, and shows no s
     ['KeyvTokenStore', { keyv, prefix: 5 }, 'option "prefix" must be'],
     ['RedisTokenStore', { prefix: ' ' }, 'option "prefix"'],
     ['RedisGuessLimit', { limit: 0 }, 'option "limit"'],
+    ['RedisHolderStore', { prefix: 5 }, 'option "prefix"'],
     ['RedisHolderStore', { cooldown: 5 }, 'unknown option "cooldown"'],
     ['loadUser', { set: 'x' }, '"set" is missing'],
   ])('%s with %j', (name, options, message) => {
