@@ -13,9 +13,7 @@ assert.equal((await readReceipt(await sign({}), 'm1', pem)).item, 1042);
 // A seller has several programs and one key.
 for (const [changed, reason] of [
   [{ item: 7 }, /another item/],
-  [{ item: undefined }, /another item/],
   [{ machine: 'm2' }, /another machine/],
-  [{ machine: undefined }, /machine/],
   [{ exp: exp - 120 }, /exp/],
   [{ exp: undefined }, /exp/],
   [{ iss: 'https://other.example' }, /iss/],
