@@ -1,13 +1,11 @@
 import type { SharedCache, SharedValue } from 'marketgate';
 
-/** How long the end of a lease is remembered, in milliseconds. */
-const LEASE_LIFE = 120_000;
-
 /** A shared cache in memory, for the processes of one test. Its clock is its own, as that of Redis is. */
 export class MemorySharedCache implements SharedCache {
   /** The values, with when they were requested and when they expire. */
   readonly rows = new Map<string, { value: string; from: number; expiresAt: number }>();
-  readonly leases = new Map<string, { text: string; expiresAt: number }>();
+  /** Of keys that were withdrawn, for good. */
+  readonly #leases = new Map<string, string>();
   /** The methods that were called, in order. */
   readonly calls: (keyof SharedCache)[] = [];
   /** The messages that were published, in order. */
@@ -19,7 +17,8 @@ export class MemorySharedCache implements SharedCache {
 
   async read(key: string): Promise<SharedValue> {
     this.calls.push('read');
-    const [row, lease, now] = [this.rows.get(key), this.#leaseOf(key), this.clock()];
+    const [row, now] = [this.rows.get(key), this.clock()];
+    const lease = this.#leases.get(key) ?? '';
     if (row === undefined || row.expiresAt <= now) return { age: 0, lease };
     return { value: row.value, age: now - row.from, lease };
   }
@@ -27,7 +26,7 @@ export class MemorySharedCache implements SharedCache {
   async write(...given: Parameters<SharedCache['write']>): Promise<boolean> {
     const [key, value, age, ttl, lease] = given;
     this.calls.push('write');
-    if (lease !== this.#leaseOf(key)) return false;
+    if (lease !== (this.#leases.get(key) ?? '')) return false;
     const now = this.clock();
     this.rows.set(key, { value, from: now - age, expiresAt: now + ttl });
     return true;
@@ -36,7 +35,7 @@ export class MemorySharedCache implements SharedCache {
   async withdraw(key: string, value: string | undefined, ttl: number): Promise<void> {
     this.calls.push('withdraw');
     const now = this.clock();
-    this.leases.set(key, { text: `lease ${++this.#withdrawals}`, expiresAt: now + LEASE_LIFE });
+    this.#leases.set(key, `lease ${++this.#withdrawals}`);
     if (value === undefined) this.rows.delete(key);
     else this.rows.set(key, { value, from: now, expiresAt: now + ttl });
   }
@@ -57,11 +56,6 @@ export class MemorySharedCache implements SharedCache {
   /** Loses everything, as a restart without persistence does. */
   clear(): void {
     this.rows.clear();
-    this.leases.clear();
-  }
-
-  #leaseOf(key: string): string {
-    const lease = this.leases.get(key);
-    return lease !== undefined && lease.expiresAt > this.clock() ? lease.text : '';
+    this.#leases.clear();
   }
 }
