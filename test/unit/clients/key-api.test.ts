@@ -42,10 +42,9 @@ describe('the api_key', () => {
 });
 
 it.each([
-  ['form', 'application/x-www-form-urlencoded'],
+  [undefined, 'application/x-www-form-urlencoded'],
   ['json', 'application/json'],
   ['query', undefined],
-  [undefined, 'application/x-www-form-urlencoded'],
 ] as const)('the parameters of the validation go as %s', async (validationEncoding, type) => {
   // Characters that each encoding has to take care of.
   const odd = 'x&y=z+"%-&api_key=b';

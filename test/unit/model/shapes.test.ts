@@ -24,7 +24,7 @@ const FIELDS: Record<RecordName, Field<unknown>> = {
 };
 
 /** What is read in an answer, and what is reported; the place where it is refused. */
-function read(name: RecordName, sent: object) {
+function readRecord(name: RecordName, sent: object) {
   const drift: Drift[] = [];
   // As it came: what is read is changed in place.
   const result = parse(FIELDS[name], structuredClone(sent), 'sent', (each) => drift.push(each));
@@ -36,17 +36,17 @@ describe.each(Object.entries(RECORDS))('a record of %s', (given, record) => {
   const { record: documented, needed, optional, objects } = record;
 
   it('is read as it is where it is as documented, also with fields that nobody knows', () => {
-    expect(read(name, documented)).toEqual({ value: documented, drift: [] });
+    expect(readRecord(name, documented)).toEqual({ value: documented, drift: [] });
     for (const path of ['', ...objects]) {
       const more = withPlace(documented, path === '' ? 'trace' : `${path}.trace`, { deep: [7] });
-      expect(read(name, more)).toEqual({ value: more, drift: [] });
+      expect(readRecord(name, more)).toEqual({ value: more, drift: [] });
     }
   });
 
   it('is refused where a field that it needs is odd, null or absent', () => {
     for (const path of needed) {
       for (const sent of [[{ odd: true }], undefined, null]) {
-        const { refusedAt } = read(name, withPlace(documented, path, sent));
+        const { refusedAt } = readRecord(name, withPlace(documented, path, sent));
         expect([path, refusedAt]).toEqual([path, `sent.${path}`]);
       }
     }
@@ -54,7 +54,7 @@ describe.each(Object.entries(RECORDS))('a record of %s', (given, record) => {
 
   it('is read, and reported, where any other field is odd', () => {
     for (const path of [...optional, ...objects]) {
-      const { value, drift } = read(name, withPlace(documented, path, [{ odd: true }]));
+      const { value, drift } = readRecord(name, withPlace(documented, path, [{ odd: true }]));
       expect(value).toBeDefined();
       const kind = path === 'supported_until' ? 'unreadable' : 'dropped';
       expect(drift[0]).toMatchObject({ kind, path: expect.stringContaining(`sent.${path}`) });
@@ -64,38 +64,30 @@ describe.each(Object.entries(RECORDS))('a record of %s', (given, record) => {
   it('is read without any other field, and null there is absent', () => {
     for (const path of optional) {
       const without = withPlace(documented, path, undefined);
-      expect(read(name, without).value).toStrictEqual(without);
-      expect(read(name, withPlace(documented, path, null)).value).toStrictEqual(without);
+      expect(readRecord(name, without).value).toStrictEqual(without);
+      expect(readRecord(name, withPlace(documented, path, null)).value).toStrictEqual(without);
     }
   });
 });
 
-const show = (value: unknown): string => JSON.stringify(value) ?? 'absent';
-const rows = [
-  ...COERCED.map((row) => [row.record, row.path, show(row.sent), 'coerced', row] as const),
-  ...UNCHANGED.map((row) => [row.record, row.path, show(row.sent), 'unchanged', row] as const),
-  ...KEPT.map((row) => [row.record, row.path, show(row.sent), 'unreadable', row] as const),
-  ...DROPPED.map((row) => [row.record, row.path, show(row.sent), 'dropped', row] as const),
-];
+const KINDS = { coerced: COERCED, unchanged: UNCHANGED, unreadable: KEPT, dropped: DROPPED };
 
-it.each(rows)('a record of %s: its %s of %s is %s', (name, path, _sent, kind, row) => {
-  const { record } = RECORDS[name];
-  const { value, drift } = read(name, withPlace(record, path, row.sent));
-  expect(value).toStrictEqual(withPlace(record, path, row.read));
-  const { names = path } = row as { names?: string };
-  const about = drift.filter((each) => each.path.startsWith(`sent.${names}`));
-  if (kind === 'unchanged') expect(drift).toEqual([]);
-  else expect(about[0]).toMatchObject({ kind, expected: expect.stringMatching(/^\w+$/) });
-  expect(JSON.stringify(drift)).not.toContain('secret-key');
+describe.each(Object.entries(KINDS))('%s in a record', (kind, rows) => {
+  it.each(rows)('of %s is its %s of %j', (name, path, sent, read, reported = path) => {
+    const { record } = RECORDS[name];
+    const { value, drift } = readRecord(name, withPlace(record, path, sent));
+    expect(value).toStrictEqual(withPlace(record, path, read));
+    const about = drift.filter((each) => each.path.startsWith(`sent.${reported}`));
+    if (kind === 'unchanged') expect(drift).toEqual([]);
+    else expect(about[0]).toMatchObject({ kind, expected: expect.stringMatching(/^\w+$/) });
+    expect(JSON.stringify(drift)).not.toContain('secret-key');
+  });
 });
 
-it.each(REFUSED.map((row) => [row.record, row.path, show(row.sent), row] as const))(
-  'a record of %s: its %s of %s is refused, with its path',
-  (name, path, _sent, row) => {
-    const sent = withPlace(RECORDS[name].record, path, row.sent);
-    expect(read(name, sent)).toEqual({ refusedAt: `sent.${path}`, drift: [] });
-  },
-);
+it.each(REFUSED)('a record of %s: its %s of %j is refused, with its path', (name, path, sent) => {
+  const changed = withPlace(RECORDS[name].record, path, sent);
+  expect(readRecord(name, changed)).toEqual({ refusedAt: `sent.${path}`, drift: [] });
+});
 
 describe('the list of items', () => {
   const other = { ...item, id: 7 };

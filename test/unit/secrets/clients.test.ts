@@ -48,44 +48,37 @@ function repliesWith(secret: string): Reply[] {
 }
 
 // The secrets are in the URL, as far as there is a choice.
-it.each<[string, string[], (says: Answerer) => Promise<unknown>]>([
-  [
-    'validatePurchase',
-    [apiKey, code],
-    (says) => keyApiOn(says, { validationEncoding: 'query' }).validatePurchase(code),
-  ],
-  [
-    'exchange',
-    [appSecret, authKey],
-    (says) => loginApiOn(says, { authorizeMethod: 'get' }).exchange(authKey),
-  ],
-  ['getUser', [accessToken, appSecret], (says) => loginApiOn(says).getUser(accessToken)],
+it.each<[string, string[], (keyApi: KeyApi, loginApi: LoginApi) => Promise<unknown>]>([
+  ['validatePurchase', [apiKey, code], (keyApi) => keyApi.validatePurchase(code)],
+  ['exchange', [appSecret, authKey], (_, loginApi) => loginApi.exchange(authKey)],
+  ['getUser', [accessToken, appSecret], (_, loginApi) => loginApi.getUser(accessToken)],
 ])('an error of %s shows nothing that is repeated to it', async (_name, secrets, ask) => {
   for (const reply of secrets.flatMap(repliesWith)) {
-    const [end] = await Promise.allSettled([ask(() => reply)]);
+    const keyApi = keyApiOn(() => reply, { validationEncoding: 'query' });
+    const call = ask(
+      keyApi,
+      loginApiOn(() => reply, { authorizeMethod: 'get' }),
+    );
+    const [end] = await Promise.allSettled([call]);
     expect(end.status).toBe('rejected');
     expectClean(Object(end).reason);
   }
 });
 
+const nothing: Answerer = () => json({});
 it.each<[string, (keyApi: KeyApi, loginApi: LoginApi) => unknown]>([
-  ['a baseUrl that is none', () => keyApiOn(() => json({}), { baseUrl: apiKey })],
-  [
-    'a baseUrl with a name',
-    () => keyApiOn(() => json({}), { baseUrl: `https://u:${apiKey}@x.test` }),
-  ],
-  ['an apiKey in a list', () => keyApiOn(() => json({}), { apiKey: [apiKey] })],
-  ['an appSecret in a list', () => loginApiOn(() => json({}), { appSecret: [appSecret] })],
+  ['a baseUrl that is none', () => keyApiOn(nothing, { baseUrl: apiKey })],
+  ['a baseUrl with a name', () => keyApiOn(nothing, { baseUrl: `https://u:${apiKey}@x.test` })],
+  ['an apiKey in a list', () => keyApiOn(nothing, { apiKey: [apiKey] })],
+  ['an appSecret in a list', () => loginApiOn(nothing, { appSecret: [appSecret] })],
   ['an item id', (keyApi) => keyApi.getItem(apiKey)],
   ['a code that is none', (keyApi) => keyApi.validatePurchase({ code } as never)],
   ['a code to forget', (keyApi) => keyApi.invalidate([code] as never)],
   ['an auth_key that is too long', (_, loginApi) => loginApi.exchange(authKey.repeat(200))],
   ['a token that is none', (_, loginApi) => loginApi.getUser({ value: [accessToken] } as never)],
 ])('an error about %s shows no secret', async (_what, run) => {
-  const nothing: Answerer = () => json({});
-  const error = await Promise.resolve()
-    .then(() => run(keyApiOn(nothing), loginApiOn(nothing)))
-    .catch((each: unknown) => each);
+  const call = (async () => run(keyApiOn(nothing), loginApiOn(nothing)))();
+  const error = await call.catch((each: unknown) => each);
   expect(error).toBeInstanceOf(Error);
   expectClean(error);
 });

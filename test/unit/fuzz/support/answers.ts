@@ -18,8 +18,8 @@ const JUNK = [
 const ECHOES = Object.values(SECRET).flatMap(repetitionsOf);
 const junk = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...JUNK) },
-  { weight: 1, arbitrary: fc.constantFrom(...ECHOES).map((echo) => JSON.stringify(echo)) },
-  { weight: 1, arbitrary: fc.json({ maxDepth: 2 }) },
+  fc.constantFrom(...ECHOES).map((echo) => JSON.stringify(echo)),
+  fc.json({ maxDepth: 2 }),
 );
 
 /** A name with its colon, or a value that is neither a list nor an object. */
@@ -42,18 +42,12 @@ const mutated = (bodies: readonly string[]): fc.Arbitrary<string> =>
 
 /** What happens to the text of a body on its way: most often nothing. */
 const damage = fc.oneof(
-  { weight: 6, arbitrary: fc.constant((body: string) => Buffer.from(body)) },
-  {
-    weight: 1,
-    arbitrary: fc
-      .constantFrom('\uFEFF', '\r\n\t ', '[]', '<b>Warning</b>: x\n', '<!doctype html>')
-      .map((ahead) => (body: string) => Buffer.from(ahead + body)),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.nat(400).map((n) => (body: string) => Buffer.from(body).subarray(0, n)),
-  },
-  { weight: 1, arbitrary: fc.uint8Array().map((other) => () => Buffer.from(other)) },
+  { weight: 6, arbitrary: fc.constant((body: string): string | Uint8Array => body) },
+  fc
+    .constantFrom('\uFEFF', '\r\n\t ', '[]', '<b>Warning</b>: x\n', '<!doctype html>')
+    .map((ahead) => (body: string) => ahead + body),
+  fc.nat(400).map((n) => (body: string) => Buffer.from(body).subarray(0, n)),
+  fc.uint8Array().map((other) => () => other),
 );
 
 const headers: fc.Arbitrary<WireAnswer['headers']> = fc.record(
@@ -78,4 +72,4 @@ export const answerLike = (bodies: readonly string[]): fc.Arbitrary<WireAnswer> 
       body: mutated(bodies),
       damage,
     })
-    .map(({ body, damage, ...head }) => ({ ...head, bytes: damage(body) }));
+    .map(({ body, damage, ...head }) => ({ ...head, bytes: Buffer.from(damage(body) as string) }));
