@@ -1,6 +1,8 @@
 import { type GuessLimit, MarketgateError } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
+import { settle } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
 import { collectWarnings, hearWarnings } from '../../support/warnings.js';
 import { KEY } from '../../support/wire.js';
@@ -38,6 +40,22 @@ describe("an app's own GuessLimit", () => {
     const { ask } = shopWith({ guessLimit: limitOf(3) });
     const burst = await Promise.all(Array.from({ length: 20 }, () => ask('wrong')));
     expect(burst.filter((end) => end === 'invalid').length).toBe(10);
+  });
+
+  it('counts no visitor who leaves while it is asked, for nothing was sent', async () => {
+    const guessLimit = limitOf(12);
+    const answer = deferred<number>();
+    guessLimit.check.mockReturnValueOnce(answer.promise);
+    const { ask, asked, keyApi } = shopWith({ guessLimit });
+    await keyApi.getAccount();
+    const leaving = new AbortController();
+    const asking = ask('wrong', 'anna', { signal: leaving.signal });
+    await vi.waitFor(() => expect(guessLimit.check).toHaveBeenCalled());
+    leaving.abort(new Error('left'));
+    expect(await asking).toBe('left');
+    answer.resolve(0);
+    await settle();
+    expect([asked(), guessLimit.counts.size]).toEqual([0, 0]);
   });
 
   it('counts two services, and two accounts, by scopes that contain no key', async () => {

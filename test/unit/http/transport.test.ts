@@ -257,6 +257,11 @@ describe('a fetch', () => {
   it.each<[string, ClientOptions['fetch'], string?]>([
     ['a TypeError with a cause', throwing(new TypeError('x', { cause: new Error('x') }))],
     ['what a browser says', throwing(new TypeError('Failed to fetch'))],
+    [
+      'what Bun says',
+      throwing(new Error('Unable to connect. Is the computer able to access the url?')),
+    ],
+    ['a FetchError', throwing(Object.assign(new Error('x'), { name: 'FetchError' }))],
     ['its own timeout', throwing(new DOMException('late', 'TimeoutError'))],
     ['a code of its cause', throwing(new Error('x', { cause: coded('ENOTFOUND') })), 'host name'],
     ['Response.error()', async () => Response.error()],
