@@ -7,8 +7,8 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** The longest files of test/system: a core would idle at the end if they began last. */
 const FIRST = [
-  ...['docs/programs', 'stores/postgres', 'browser/login-attacks', 'redis/outage'],
-  ...['browser/login', 'fleet/fleet', 'examples/browser'],
+  ...['docs/programs', 'browser/login-attacks', 'redis/outage', 'redis/subscription'],
+  ...['browser/login', 'stores/postgres', 'examples/fleet', 'examples/browser'],
 ];
 
 class LongestFirst extends BaseSequencer {
