@@ -93,6 +93,7 @@ describe('a callback', () => {
     ['given twice', { auth_key: ['a', 'b'] }, 'given once'],
     ['blank', { auth_key: '  ' }, 'empty'],
     ['a list, as Express 5 leaves it', { 'auth_key[]': 'k1' }, 'given once'],
+    ['given twice, once as a list', { auth_key: 'k1', 'auth_key[]': 'k2' }, 'given once'],
     ['in a query of the redirect URL', { x: '1?auth_key=k1' }, 'redirect URL'],
   ])('with an auth_key that is %s fails, and keeps the attempt', async (_name, query, message) => {
     const { start, visit, comeBack, exchanged } = openLogin();
@@ -218,9 +219,10 @@ it('a userProfile of the app can add to the profile, and where it fails, the log
   for (const fails of [inCallback, async () => Promise.reject(error)]) {
     expect(await endWith(fails)).toEqual(['error', error]);
   }
-  expect(String(await endWith((_token, done) => done(null, {})))).toContain(
-    'no profile with an id',
-  );
+  for (const profile of [{}, undefined]) {
+    const outcome = await endWith((_token, done) => done(null, profile));
+    expect(String(outcome)).toContain('no profile with an id');
+  }
 });
 
 it('each of two visits at once ends as its own, also where passport puts its functions on the strategy itself', async () => {
