@@ -21,6 +21,8 @@ vi.doMock('@electric-sql/pglite', () => ({
 vi.doMock('node:test', () => ({ describe, it }));
 const guide = writePage('examples/guides/stores.md', join(inject('builtPackage'), 'docs/stores'));
 await import(join(guide, 'stores.test.ts'));
+vi.doUnmock('@electric-sql/pglite');
+vi.doUnmock('node:test');
 
 it('the SqlHolderStore of the guide frees a code as it was pasted', async () => {
   const { POSTGRES, SqlHolderStore } = await import(join(guide, 'sql-holder-store.ts'));
