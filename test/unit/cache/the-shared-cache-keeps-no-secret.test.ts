@@ -45,7 +45,9 @@ it('a row that cannot be read is reported, and replaced', async () => {
   for (const row of shared.rows.values()) row.value = '1.AAAA';
   for (let n = 0; n < 3; n++) expect(await join().validatePurchase(CODE)).not.toBeNull();
   expect(service.asked('all')).toBe(2);
-  expect(drift).toEqual([expect.objectContaining({ endpoint: 'shared cache', kind: 'dropped' })]);
+  const expected = expect.stringContaining('sealed');
+  const where = { endpoint: 'shared cache', kind: 'dropped', path: 'value' };
+  expect(drift).toEqual([expect.objectContaining({ ...where, expected })]);
 });
 
 it.each<[string, object]>([
