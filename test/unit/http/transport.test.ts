@@ -225,6 +225,8 @@ describe('a fetch', () => {
   const calling = (fetch: ClientOptions['fetch'], options: object = {}) =>
     keyApiOf(base, { fetch, ...options }).getAccount();
   const coded = (code: string): Error => Object.assign(new Error('x'), { code });
+  const fetchFailed = (code: string) =>
+    throwing(new TypeError('fetch failed', { cause: coded(code) }));
 
   it('gets the URL, and no redirect to follow', async () => {
     const fetch = vi.fn(async (_url: string, _init: RequestInit) =>
@@ -261,8 +263,18 @@ describe('a fetch', () => {
       'what Bun says',
       throwing(new Error('Unable to connect. Is the computer able to access the url?')),
     ],
+    ['what Workers say', throwing(new Error('Network connection lost.'))],
     ['a FetchError', throwing(Object.assign(new Error('x'), { name: 'FetchError' }))],
     ['its own timeout', throwing(new DOMException('late', 'TimeoutError'))],
+    ['an abort of its own', throwing(new DOMException('ended', 'AbortError'))],
+    ["a system's code", throwing(coded('ECONNRESET'))],
+    ["undici's code, as the cause", throwing(new Error('x', { cause: coded('UND_ERR_SOCKET') }))],
+    ['an expired certificate', fetchFailed('CERT_HAS_EXPIRED'), 'has expired'],
+    [
+      'a certificate of another host',
+      fetchFailed('ERR_TLS_CERT_ALTNAME_INVALID'),
+      'for another host',
+    ],
     ['a code of its cause', throwing(new Error('x', { cause: coded('ENOTFOUND') })), 'host name'],
     ['Response.error()', async () => Response.error()],
   ])('that ends in %s is a failure of the network', async (_what, fetch, says = '') => {
@@ -275,6 +287,7 @@ describe('a fetch', () => {
     ['a mistake of types', new TypeError("Cannot read properties of undefined (reading 'x')")],
     ['a dispatcher that was closed', new TypeError('x', { cause: coded('UND_ERR_CLOSED') })],
     ['a file that is missing', coded('ENOENT')],
+    ['a code of the app', coded('E_QUOTA')],
     ['nothing', undefined],
   ])(
     'that fails with %s fails the call with that itself, and opens nothing',
