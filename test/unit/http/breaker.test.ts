@@ -215,7 +215,9 @@ it.each([
 
 it.each([
   ['answers 500', page(500), 1],
+  ['answers 502', page(502), 3],
   ['answers 503', page(503), 3],
+  ['answers 504', page(504), 3],
   ['answers 503 with a Retry-After', busy(600, 503), 1],
   ['cuts the connection', reset(), 3],
   ['answers 429', page(429), 1],
