@@ -204,7 +204,7 @@ describe('a cut connection', () => {
 });
 
 describe('a shared cache', () => {
-  it.each<Fault>(['cut', 'full'])(
+  it.each<Fault>(['cut', 'frozen', 'full'])(
     'that is %s leaves each process on its own: a refund counts after ttl and one visit, and later in no case',
     async (fault) => {
       const { service, join, pass, during } = fleet();
@@ -257,7 +257,7 @@ describe('a shared cache', () => {
     },
   );
 
-  it.each<Fault>(['cut', 'without publish'])(
+  it.each<Fault>(['cut', 'frozen', 'full', 'without publish'])(
     'that is %s makes invalidate reject: this process has forgotten, nothing is sent later, and it can be called again',
     async (fault) => {
       const { service, shared, joinTwo, during, pass } = fleet();
