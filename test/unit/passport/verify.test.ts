@@ -98,6 +98,7 @@ describe('verify ends in exactly one outcome where it', () => {
     ['rejects', classic(async () => throws(boom)), error(boom)],
     ['calls done with an error', classic((done) => done(boom)), error(boom)],
     ['calls done with info', classic((done) => done(null, user, info)), ['success', user, info]],
+    ['calls done twice', classic((done) => [done(null, user), done(boom)]), success],
     ['throws after done', classic((done) => [done(null, user), throws(boom)]), success],
     ['calls done later', classic((done) => void setImmediate(done, null, user)), success],
     ['declares no arguments and gives a user', undeclared(async () => user), success],
