@@ -22,13 +22,15 @@ interface Options extends OpenLogin {
   express?: typeof express5;
   sessionOptions?: Partial<SessionOptions>;
   isMadePerRequest?: boolean;
+  /** More options of the callback's `passport.authenticate`. */
+  auth?: object;
   /** How often the callback's route has the strategy. */
   runs?: number;
 }
 
 /** One process of an app, and a browser that has begun a login there. */
 async function openApp(given: Options) {
-  const { express = express5, sessionOptions, isMadePerRequest, runs = 1, ...more } = given;
+  const { express = express5, sessionOptions, isMadePerRequest, auth, runs = 1, ...more } = given;
   const { strategy, loginApi, exchanged } = openLogin(more);
   const passport = passportWith(strategy);
   const callbacks: string[] = [];
@@ -44,7 +46,7 @@ async function openApp(given: Options) {
   for (let i = 0; i < runs; i++) {
     app.get('/callback', (req, res, next) => {
       const made = isMadePerRequest ? openLogin({ loginApi, ...more }).strategy : 'marketplace';
-      passport.authenticate(made, { failWithError: true })(req, res, next);
+      passport.authenticate(made, { failWithError: true, ...auth })(req, res, next);
     });
   }
   app.get('/callback', (req, res) => {
@@ -109,6 +111,18 @@ it('a login is not remembered for ever, and not for a stranger who has planted t
   expect(await callback('k2')).not.toBe(302);
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await callback('k1')).not.toBe(302);
+  expect(exchanged).toEqual(['k1']);
+});
+
+it.each([
+  ['passport.authorize', { assignProperty: 'account' }],
+  ['session: false', { session: false }],
+])('so it is with %s', async (_what, auth) => {
+  const { origin, browser, cookie, exchanged } = await openApp({ auth });
+  for (let i = 0; i < 2; i++) {
+    const response = await browser.get(`${origin}/callback?auth_key=k1`, { cookie });
+    expect(locationOf(response)).toBe('/wanted');
+  }
   expect(exchanged).toEqual(['k1']);
 });
 
