@@ -25,6 +25,13 @@ it.each<[string, RegExp, OpenLogin, start: object, ...callbacks: object[]]>([
   ['two cookies of its session came', /two cookies of one name came \(connect.sid\)/, {}, {}, TWO],
   ['another request saved the session over it', /resave: true/, {}, {}, SAVED_OVER],
   ['it began on http', /on http and came back on https/, { where: 'cookie' }, {}, { secure: true }],
+  [
+    'it began on https',
+    /on https and came back on http:/,
+    { where: 'cookie', secure: true },
+    {},
+    { secure: false },
+  ],
   ['it is too old', /more than ten minutes ago/, { clock: hurrying() }, {}, OLD],
   ['somebody has logged out', /logged in, or out, since it began/, {}, { user }, OLD],
   ['another login has taken its place', /another login of/, {}, {}, OLD, withCookie('a=1')],
@@ -51,6 +58,8 @@ it('a callback finds no attempt, because its cookie came twice', async () => {
 });
 
 it.each<[string, object, object, RegExp]>([
+  ['None without Secure', { sameSite: 'none' }, {}, /refuse SameSite=None without Secure/],
+  ['Partitioned without Secure', { partitioned: true }, {}, /refuse Partitioned without Secure/],
   ['of another domain', { domain: '.b.example' }, {}, /refuse its Domain=\.b\.example from a\.ex/],
   ['of its own domain', { domain: 'EXAMPLE', secure: true }, { secure: true }, /: the browser bl/],
   ['Secure over http', { secure: true }, {}, /refuse Secure over http/],
