@@ -30,6 +30,8 @@ it.each<[type: string, body: unknown, isRead: boolean, warns: boolean]>([
   [FORM, undefined, false, true],
   ['multipart/form-data; boundary=x', undefined, false, true],
   ['text/plain;charset=UTF-8', undefined, false, true],
+  ['application/json', undefined, false, true],
+  ['application/vnd.api+json', undefined, false, true],
   ['text/plain', '{"purchase_code":"c"}', true, true],
   [FORM, Buffer.from('purchase_code=c'), true, true],
   // As the parsers of Express 4 leave it for another type, and multer for a form that has only files.
