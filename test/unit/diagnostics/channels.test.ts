@@ -52,6 +52,16 @@ it('marketgate:request and marketgate:lookup say why there is no answer, and rep
   expect(lookups).toEqual(reasons.map((reason) => ({ ...lookup, ...reason })));
 });
 
+it('marketgate:lookup reports also what is refused without a request', async () => {
+  const { service, keyApi } = keyApiOn({ says: 'negative' }, { guessLimit: { limit: 1 } });
+  const client = '192.0.2.1';
+  await keyApi.validatePurchase(CODE, { client });
+  const messages = hear('lookup');
+  await rejection(keyApi.validatePurchase(WRONG, { client }));
+  expect(messages).toMatchObject([{ outcome: 'failed', code: 'too_many_attempts' }]);
+  expect(service.asked()).toBe(1);
+});
+
 it('marketgate:guard reports each decision, its reason, and the route without what is in the URL', async () => {
   const { service, keyApi } = keyApiOn();
   const messages = hear('guard');
