@@ -9,6 +9,7 @@ import {
   logIn,
   type OpenLogin,
   openLogin,
+  passportWith,
   success,
   user,
 } from '../../support/strategy-harness.js';
@@ -239,6 +240,19 @@ it('each of two visits at once ends as its own, also where passport puts its fun
   for (const session of [ofAnna, ofBert]) await run({}, session);
   const ends = [run({ auth_key: 'anna' }, ofAnna), run({ auth_key: 'bert' }, ofBert)];
   expect(await Promise.all(ends)).toEqual([{ id: 'anna' }, { id: 'bert' }]);
+});
+
+it('a callback that fails goes on to the next strategy that passport.authenticate is given', async () => {
+  const { strategy, exchanged } = openLogin();
+  const authenticate = function (this: { success: (user: object) => void }) {
+    this.success({ id: 'other' });
+  };
+  const passport = passportWith(strategy).use('other', { authenticate } as never);
+  const run = passport.authenticate(['marketplace', 'other'], { session: false });
+  const { req } = cookieBrowser().request({ auth_key: 'k1' }, { session: {} });
+  expect(await new Promise((resolve) => run(req, req.res, resolve))).toBeUndefined();
+  expect(req).toMatchObject({ user: { id: 'other' } });
+  expect(exchanged).toEqual([]);
 });
 
 describe('marketgate:login reports', () => {
