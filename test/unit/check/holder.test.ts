@@ -16,6 +16,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { everythingOf, throwing } from '../../support/errors.js';
 import { runMiddleware } from '../../support/fake-response.js';
 import { keyApiOn } from '../../support/key-api-service.js';
+import { fakeTimers } from '../../support/later.js';
 import { CODE, purchase as onTheWire } from '../../support/wire.js';
 
 const purchase = onTheWire as Purchase;
@@ -119,6 +120,31 @@ it('the id of an account is text, a whole number or a bigint; nothing, false and
     await expectCodes([visit(store, id, { max: 3 })], 'valid');
   }
   expect(await store.holders(CODE)).toEqual(['0', '18446744073709551616', ' anna']);
+});
+
+it.each<[says: string, id: unknown, visit?: Visit]>([
+  ['"holder.id" must give text', true],
+  ['"holder.id" must give text', { id: 7 }],
+  ['"holder.id" must give text', 2 ** 53],
+  ['"holder.max" must be', 'anna', { max: () => 0 }],
+])('%s: %o, %o is a mistake of the app, and takes nothing', async (says, id, options) => {
+  const { store, take } = spiedStore();
+  await expect(visit(store, id, options)).rejects.toThrow(says);
+  expect(take).not.toHaveBeenCalled();
+});
+
+it('a holder store that never answers is unavailable after two seconds', async () => {
+  fakeTimers();
+  const { store, take } = spiedStore();
+  take.mockReturnValueOnce(new Promise(() => {}));
+  const ended = vi.fn();
+  const decision = visit(store, 'anna').finally(ended);
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(ended).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ended).toHaveBeenCalledOnce();
+  const error = { code: 'store_unavailable', status: 503 };
+  expect(await decision).toMatchObject({ verdict: 'unknown', error });
 });
 
 it.each<[string, () => unknown]>([
