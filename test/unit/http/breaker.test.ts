@@ -173,6 +173,23 @@ describe('an open breaker', () => {
     expect((await fail()).cause).toMatchObject({ isOutage: false });
     expect(await isOpen()).toBe(false);
   });
+
+  it('is not closed by an answer to a call that was sent before it opened', async () => {
+    const { service, good, fail, isOpen, asked } = shop(busy(20), busy(20));
+    service.hold();
+    const early = good();
+    await settle();
+    const refused = fail();
+    await settle();
+    // The refusal, and then that of account/details.
+    await service.release(1);
+    await service.release(2);
+    await refused;
+    await service.release();
+    expect(await early).toBeTruthy();
+    expect(await isOpen()).toBe(true);
+    expect(asked()).toBe(2);
+  });
 });
 
 describe('account/details', () => {
