@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { ITEM, ITEMS, type KeyApiService, settle } from '../../support/key-api-service.js';
+import {
+  ITEM,
+  ITEMS,
+  type KeyApiService,
+  settle,
+  VALIDATION,
+} from '../../support/key-api-service.js';
 import { json, page } from '../../support/service-in-memory.js';
 import { hearWarnings } from '../../support/warnings.js';
+import { refusal } from '../../support/wire.js';
 import { serving } from '../clients/login-support.js';
 import { endOf, MINUTE, shopOf, shopWith } from './support.js';
 
@@ -120,6 +127,21 @@ it('a call that is repeated is one guess', async () => {
   const ends = await askAll('hangs', 'wrong', 'wrong');
   expect(ends).toEqual(['service_unavailable', 'invalid', 'too_many_attempts']);
   expect(asked()).toBe(4);
+});
+
+it('a refresh of a code counts for nobody, also where its answer is no', async () => {
+  const { ask, askAll, asked, service } = shopOf(1);
+  expect(await ask('valid-1')).toBe('valid');
+  service.now += 6 * MINUTE;
+  const { override } = service;
+  const no = json(refusal('Invalid purchase code'), 404);
+  service.override = ({ path }) => (path === VALIDATION ? no : undefined);
+  expect(await ask('valid-1')).toBe('valid');
+  await settle();
+  expect(await ask('valid-1')).toBe('invalid');
+  expect(asked()).toBe(2);
+  service.override = override;
+  expect(await askAll('wrong', 'wrong')).toEqual(['invalid', 'too_many_attempts']);
 });
 
 it('an item that the list answers is no guess; one that has to be asked for by itself is one if there is none', async () => {
