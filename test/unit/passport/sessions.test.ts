@@ -70,6 +70,14 @@ describe('with a session that cannot keep a login', () => {
   });
 });
 
+it('a session that does not answer when the attempt is saved is an error after five seconds', async () => {
+  fakeTimers();
+  const { recorded } = await later(openLogin().start({}, { session: { save: () => undefined } }));
+  const message = expect.stringMatching(/session.*save.* did not answer within 5000 ms/);
+  const error = expect.objectContaining({ code: 'store_unavailable', message });
+  expect(recorded).toEqual([['error', error]]);
+});
+
 it('on Node alone, without a session, a login and "Continue" work with their state in a cookie', async () => {
   const passport = passportWith(openLogin({ ...inCookie, confirm: true }).strategy);
   const authenticate = passport.authenticate('marketplace', { session: false });
