@@ -14,9 +14,9 @@ const byClickOn = (site: string) => ({
 });
 
 /** Goes round until a start is no redirect to the service, ten times at most. Gives how often it was, and how it ended. */
-async function goRound(roundOf: (n: number) => Round) {
+async function goRound(roundOf: (n: number) => Round, where?: 'cookie') {
   let now = 1e12;
-  const { start, comeBack } = openLogin({ confirm: false, clock: () => now });
+  const { start, comeBack } = openLogin({ where, confirm: false, clock: () => now });
   for (let n = 0; n < 10; n++) {
     const { to, pause = 0, req = {} } = roundOf(n);
     now += pause;
@@ -27,15 +27,16 @@ async function goRound(roundOf: (n: number) => Round) {
   return { n: 10 };
 }
 
-it.each<[string, (n: number) => Round]>([
+it.each<[string, (n: number) => Round, 'cookie'?]>([
   ['for a page', () => ({ to: '/account' })],
+  ['with attempts in a cookie', () => ({ to: '/account' }), 'cookie'],
   ['for none', () => ({})],
   ['for a logged-in user', (n) => ({ req: n > 0 ? { user } : {} })],
   ['by a click on another site', () => ({ req: byClickOn('cross-site') })],
 ])('the third start right after a completed login is stopped: %s', async (...row) => {
   const message = expect.stringMatching(/passport\.session\(\).*userId.*tokenStore.*guard of the/);
   const error = { code: 'login_failed', status: 500, expose: false, message };
-  expect(await goRound(row[1])).toMatchObject({ n: 3, outcome: ['error', error] });
+  expect(await goRound(row[1], row[2])).toMatchObject({ n: 3, outcome: ['error', error] });
 });
 
 it.each<[string, (n: number) => Round]>([
