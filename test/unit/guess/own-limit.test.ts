@@ -2,6 +2,7 @@ import { type GuessLimit, MarketgateError } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
+import { hear } from '../../support/hear.js';
 import { settle } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
 import { collectWarnings, hearWarnings } from '../../support/warnings.js';
@@ -81,7 +82,7 @@ describe("an app's own GuessLimit", () => {
   ])(
     'that %s refuses no customer; the process counts, and warns once',
     async (_how, answer, why) => {
-      const warnings = collectWarnings();
+      const [drift, warnings] = [hear('drift'), collectWarnings()];
       const { ask } = shopWith({ guessLimit: { check: answer, add: answer } as GuessLimit });
       for (const [kind, end] of [
         ['valid', 'valid'],
@@ -91,6 +92,12 @@ describe("an app's own GuessLimit", () => {
       }
       expect(await ask('wrong')).toBe('too_many_attempts');
       expect(warnings.map(({ code }) => code)).toEqual(['MARKETGATE_GUESSES_NOT_SHARED']);
+      expect(drift[0]).toEqual({
+        endpoint: 'guessLimit.check',
+        kind: 'not-counted',
+        path: 'count',
+        expected: expect.stringContaining('EVAL'),
+      });
       // What the limit itself says can contain the client.
       expect(warnings[0]?.message).toContain(`(EVAL)${why} (npx marketgate explain`);
     },

@@ -158,6 +158,7 @@ it.each<[owner: Owner, option: string, says: string, ...wrong: unknown[]]>([
   ['KeyApi', 'guessLimit', '{ limit, windowMs, total }', null],
   ['KeyApi', 'guessLimit', '"add" is missing', { check() {} }],
   ['KeyApi', 'guessLimit.limit', 'a positive number (guesses)', 0],
+  ['KeyApi', 'guessLimit.limit', 'a whole number', 1.5],
   ['KeyApi', 'guessLimit.windowMs', 'must be at most', 2 ** 31],
   ['LoginApi', 'authUrl', 'https', 'http://market.example'],
   ['LoginApi', 'appSecret', 'string', undefined],
