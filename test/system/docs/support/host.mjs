@@ -5,14 +5,15 @@ import { Server } from 'node:net';
 import { inspect } from 'node:util';
 import passport from 'passport';
 
-/** The servers of the programs that run, the last program last. */
+/** The programs that run, with their servers, the last one last. */
 const running = [];
 
 // Pages name port 3000; a test needs one that is free.
 const { listen } = Server.prototype;
 Server.prototype.listen = function (port, ...rest) {
-  running.at(-1)?.push(this);
-  this.once('listening', () => process.send({ port: this.address().port }));
+  const program = running.at(-1);
+  program?.servers.push(this);
+  this.once('listening', () => process.send({ id: program?.id, port: this.address().port }));
   if (typeof port === 'object') return listen.call(this, port, ...rest);
   return listen.call(this, 0, '127.0.0.1', ...rest.filter((each) => typeof each === 'function'));
 };
@@ -32,24 +33,23 @@ for (const stream of [process.stdout, process.stderr]) {
   };
 }
 
-let count = 0;
-process.on('message', async ({ file, env }) => {
+process.on('message', async ({ id, file, env }) => {
   if (file === undefined) {
-    for (const server of running.pop()) {
+    for (const server of running.pop().servers) {
       server.close();
       server.closeAllConnections();
     }
     return;
   }
-  running.push([]);
+  running.push({ id, servers: [] });
   printed = '';
   process.env = env;
   passport.Authenticator.call(passport);
   try {
     // Each time anew, though it ran before with other variables.
-    await import(`${file}?${count++}`);
-    process.send({ printed });
+    await import(`${file}?${id}`);
+    process.send({ id, printed });
   } catch (error) {
-    process.send({ failed: inspect(error) });
+    process.send({ id, failed: inspect(error) });
   }
 });

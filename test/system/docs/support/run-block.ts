@@ -77,15 +77,20 @@ export async function runNodeTests(file: string): Promise<string> {
 }
 
 let host: RunningExample | undefined;
+let programs = 0;
 
 function startHosted(file: string, env: Variables) {
   host ??= start([HOST], dirname(HOST), {});
   const { child, ended, all } = host;
+  const id = ++programs;
   const before = all().length;
   const output = () => all().slice(before);
   const port = deferred<number>();
   const printed = deferred<string>();
-  const hear = (message: { port?: number; printed?: string; failed?: unknown }): void => {
+  type Message = { id: number; port?: number; printed?: string; failed?: unknown };
+  const hear = (message: Message): void => {
+    // The program before can have begun to listen when its test was over.
+    if (message.id !== id) return;
     if (message.port !== undefined) port.resolve(message.port);
     if (message.printed !== undefined) printed.resolve(message.printed);
     if (!('failed' in message)) return;
@@ -97,9 +102,9 @@ function startHosted(file: string, env: Variables) {
     }
   };
   child.on('message', hear);
-  ended.then((code) => hear({ failed: `the host ended with ${code}` }));
+  ended.then((code) => hear({ id, failed: `the host ended with ${code}` }));
   const { PATH, HOME } = process.env;
-  child.send({ file: pathToFileURL(file).href, env: { PATH, HOME, ...env } });
+  child.send({ id, file: pathToFileURL(file).href, env: { PATH, HOME, ...env } });
   return {
     port: port.promise,
     printed: printed.promise,
