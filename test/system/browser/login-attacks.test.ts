@@ -142,6 +142,9 @@ async function attacked(host: Host, mode: Mode, confirm: boolean | 'auto') {
     });
     if (attack.isClicked) await page.getByRole('button', { name: 'Win' }).click();
     await eventually(() => expect(answered('/callback')).not.toEqual([]));
+    // Else the callback's page could come later, and interrupt what the window does next.
+    if (attack.end === undefined)
+      await page.waitForURL((url) => url.origin === origin, { waitUntil: 'commit' });
     return last;
   }
   return { ...opened, run };
