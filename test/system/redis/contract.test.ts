@@ -62,11 +62,11 @@ const BUFFERS = { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.SIMPLE_STRING]: 
 const OTHERS: Record<string, (url: string) => Opened | Promise<Opened>> = {
   'a cluster of node-redis': CLIENTS['node-redis cluster'],
   'a cluster of ioredis, also as subscriber': (url) => ioRedis(() => new Cluster([url])),
-  'node-redis, a key prefix': (url) => nodeRedis(() => createClient({ url, keyPrefix: 'app:' })),
+  'node-redis, a key prefix': (url) => nodeRedis(createClient({ url, keyPrefix: 'app:' })),
   'node-redis, replies as buffers': (url) =>
-    nodeRedis(() => createClient({ url, commandOptions: { typeMapping: BUFFERS } })),
+    nodeRedis(createClient({ url, commandOptions: { typeMapping: BUFFERS } })),
   'node-redis, no offline queue, no reconnecting': (url) =>
-    nodeRedis(() =>
+    nodeRedis(
       createClient({ url, disableOfflineQueue: true, socket: { reconnectStrategy: false } }),
     ),
   'ioredis, a key prefix': (url) => ioRedis(() => new Redis(url, { keyPrefix: 'app:' })),

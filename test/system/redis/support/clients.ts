@@ -15,6 +15,7 @@ export interface Opened {
 type NodeRedis = RedisClient & {
   on(event: 'error', listener: () => void): unknown;
   connect(): Promise<unknown>;
+  duplicate(): NodeRedis;
   destroy(): unknown;
 };
 
@@ -22,9 +23,9 @@ const quiet = () => {};
 // The libraries wait longer and longer before they reconnect; what is tested does not depend on it.
 const soon = () => 20;
 
-/** Two connected clients of node-redis. */
-export async function nodeRedis(make: () => NodeRedis): Promise<Opened> {
-  const [client, subscriber] = [make(), make()];
+/** A client of node-redis and its duplicate, both connected. */
+export async function nodeRedis(client: NodeRedis): Promise<Opened> {
+  const subscriber = client.duplicate();
   for (const each of [client, subscriber]) {
     each.on('error', quiet);
     await each.connect();
@@ -49,10 +50,10 @@ const single = (url: string) => () =>
 /** The clients whose connections differ. */
 export const CLIENTS = {
   'node-redis': (url: string) =>
-    nodeRedis(() => createClient({ url, socket: { reconnectStrategy: soon } })),
+    nodeRedis(createClient({ url, socket: { reconnectStrategy: soon } })),
   ioredis: (url: string) => ioRedis(single(url)),
   'node-redis cluster': (url: string) =>
-    nodeRedis(() =>
+    nodeRedis(
       createCluster({
         rootNodes: [{ url }],
         defaults: { socket: { reconnectStrategy: soon } },

@@ -37,7 +37,7 @@ export async function startSentinel() {
     server,
     /** Opens clients of each library. */
     open: {
-      'node-redis': () => nodeRedis(() => createSentinel({ name: NAME, sentinelRootNodes })),
+      'node-redis': () => nodeRedis(createSentinel({ name: NAME, sentinelRootNodes })),
       ioredis: () =>
         ioRedis(
           () => new Redis({ name: NAME, sentinels: sentinelRootNodes, autoResubscribe: false }),
