@@ -65,7 +65,7 @@ export default {
   ],
   projectDocuments: [...new Set(projectDocuments)],
   out: 'docs-api',
-  tsconfig: 'test/types/tsconfig.api.json',
+  tsconfig: 'test/check/tsconfig.api.json',
   skipErrorChecking: true,
   // Each page has its own title.
   headings: { readme: false, document: false },

@@ -8,7 +8,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** The longest files of test/system: a core would idle at the end if they began last. */
 const FIRST = [
   ...['docs/programs', 'browser/login-attacks', 'redis/outage', 'redis/subscription'],
-  ...['browser/login', 'stores/postgres', 'examples/fleet', 'examples/browser'],
+  ...['browser/login', 'examples/fleet', 'examples/browser'],
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -38,7 +38,7 @@ export default defineConfig({
       // No process, no browser, no Redis: seconds for all of them.
       {
         extends: true,
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } },
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'] },
       },
       // Real Redis, Chromium, child processes, the examples, the documentation.
       {
@@ -47,15 +47,12 @@ export default defineConfig({
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           globalSetup: ['./test/support/built-package.ts'],
-          // Optimising the WebAssembly of PGlite takes longer than what the tests do with it.
-          execArgv: ['--liftoff-only'],
-          sequence: { groupOrder: 1 },
         },
       },
-      // A compiler, for `npm run check`.
+      // What takes seconds to start: a compiler, a PostgreSQL, another vitest. For `npm run check`.
       {
         extends: true,
-        test: { name: 'types', include: ['test/types/*.test.ts'], sequence: { groupOrder: 2 } },
+        test: { name: 'check', include: ['test/check/*.test.ts'] },
       },
     ],
     // Only a test that hangs should meet these: a busy machine can be many times slower.

@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { runProgram } from '../../package/run-program.js';
-import { newPath } from '../../support/new-path.js';
+import { runProgram } from '../package/run-program.js';
+import { newPath } from '../support/new-path.js';
 
-const VITEST = fileURLToPath(new URL('../../../node_modules/vitest/vitest.mjs', import.meta.url));
-const REPORTER = fileURLToPath(new URL('../../support/counting-reporter.ts', import.meta.url));
+const VITEST = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
+const REPORTER = fileURLToPath(new URL('../support/counting-reporter.ts', import.meta.url));
 
 /** Runs vitest on test files in a child process, as a developer or CI would. */
 async function run(tests: readonly string[], env: NodeJS.ProcessEnv) {

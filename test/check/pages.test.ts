@@ -6,10 +6,8 @@ import { filesOf } from '../system/docs/support/blocks.js';
 import { PAGES, ROOT, readPage } from '../system/docs/support/pages.js';
 import { DECORATORS, writePage } from '../system/docs/support/workspace.js';
 
-// A part of `npm run check`, like the types of the repository; `npm test` is without it.
-
 // In a folder with a dot, so that it is no part of the repository's own types.
-const READERS_TYPES = `${ROOT}test/types/.readers/readers.d.ts`;
+const READERS_TYPES = `${ROOT}test/check/.readers/readers.d.ts`;
 const FOLDER = join(ROOT, `test/.built/${process.pid}`);
 const ENTRIES = [`${ROOT}src/index.ts`, `${ROOT}src/sandbox/index.ts`];
 

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
@@ -5,10 +6,11 @@ import KeyvPostgres from '@keyv/postgres';
 import Keyv from 'keyv';
 import { KeyvTokenStore } from 'marketgate/keyv';
 import { describeTokenStore } from 'marketgate/testing';
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { everythingOf, rejection } from '../../support/errors.js';
-import { NOW, SECRET, tokenOf } from '../../unit/stores/support.js';
-import { writePage } from '../docs/support/workspace.js';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { everythingOf, rejection } from '../support/errors.js';
+import { ROOT } from '../system/docs/support/pages.js';
+import { writePage } from '../system/docs/support/workspace.js';
+import { NOW, SECRET, tokenOf } from '../unit/stores/support.js';
 
 // A PostgreSQL in this process and in memory: real SQL, and no server to install. It takes seconds to start: one for both.
 const db = await PGlite.create();
@@ -19,7 +21,8 @@ vi.doMock('@electric-sql/pglite', () => ({
   },
 }));
 vi.doMock('node:test', () => ({ describe, it }));
-const guide = writePage('examples/guides/stores.md', join(inject('builtPackage'), 'docs/stores'));
+const folder = join(ROOT, `test/.built/${process.pid}`);
+const guide = writePage('examples/guides/stores.md', join(folder, 'docs/stores'));
 await import(join(guide, 'stores.test.ts'));
 vi.doUnmock('@electric-sql/pglite');
 vi.doUnmock('node:test');
@@ -46,6 +49,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
   await keyv.disconnect();
   await postgres.stop();
   await db.close();

@@ -55,6 +55,16 @@ describe.each(projects)('with %s', (_name, project) => {
     expect(code, stdout + stderr).toBe(0);
   });
 
+  it('the contract suite under node:test passes a good store, and says in words why a broken one fails', async () => {
+    const suite = ['--test', '--test-reporter', 'tap', 'esm-js/node-test-suite.js'];
+    const { code, stdout } = await runProgram(process.execPath, suite, { cwd: consumers });
+    expect(stdout).toMatch(/^ok 1 - MemoryTokenStore$/m);
+    expect(stdout).toMatch(/^not ok 2 - DeletesNothing$/m);
+    expect(stdout).toMatch(/^ +not ok \d+ - replaces, deletes and keeps a token again/m);
+    expect(stdout).toContain('after delete: get must give undefined');
+    expect(code).toBe(1);
+  });
+
   it('the CommonJS example starts and guards', async () => {
     const cwd = join(consumers, 'commonjs-express4');
     await withServer(['server.js'], cwd, /localhost:\d+/, async (printed) => {

@@ -9,7 +9,7 @@ import { PAGES, readPage } from './support/pages.js';
 import { endHost, runBlock, runNodeTests } from './support/run-block.js';
 import { programOf, programsOf, writePrograms } from './support/workspace.js';
 
-// The stores of a guide are tested with PostgreSQL, in test/system/stores.
+// The stores of a guide are tested with PostgreSQL, in test/check.
 const pages = PAGES.filter((page) => !page.endsWith('/stores.md'));
 
 const programs = pages.flatMap((page) => {
