@@ -237,6 +237,11 @@ it('KeyApi: the address is https, or http on this machine, or what allowInsecure
   expect(() => new KeyApi(options)).not.toThrow(/evil/);
 });
 
+it('KeyApi: the longest window of guesses is the longest delay of a timer', () => {
+  const guessLimit = { windowMs: 2 ** 31 - 1 };
+  expect(() => new KeyApi({ baseUrl, apiKey: 'key', guessLimit })).not.toThrow();
+});
+
 it.each(['"key"', 'key\n'])('an apiKey function that gives %j is said at its call', async (key) => {
   const { keyApi, service } = keyApiOn({}, { apiKey: () => key });
   await expect(keyApi.getAccount()).rejects.toThrow(/"apiKey" gave a key that must not have/);
