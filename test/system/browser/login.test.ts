@@ -17,35 +17,38 @@ import {
 const ACCOUNT = ['Account', MIRA.name];
 
 describe.skipIf(chromiumIsMissing())('a login in Chromium', () => {
-  it('leads to the page where the visitor was stopped, and goes on when they go back or reload', async () => {
-    const { options, page, context, sandbox, requests, exchanges } = await open('session');
-    await page.goto('/');
-    const script = `fetch('/account', { headers: { accept: 'text/html' } })
+  it.each<Mode>(['session', 'cookie'])(
+    'leads to the page where the visitor was stopped, and goes on when they go back or reload: %s',
+    async (mode) => {
+      const { options, page, context, sandbox, requests, exchanges } = await open(mode);
+      await page.goto('/');
+      const script = `fetch('/account', { headers: { accept: 'text/html' } })
         .then(({ status, redirected }) => [status, redirected])`;
-    expect(await page.evaluate(script)).toEqual([401, false]);
-    const wanted = '/account?tab=orders&q=%C3%A4';
-    await page.goto(wanted);
-    await choose(page, MIRA);
-    await page.locator('button[value=accept]').waitFor();
-    // Almost too long.
-    sandbox.clock.advance(9 * 60_000);
-    await accept(page);
-    await page.waitForURL(wanted);
-    expect(await shown(page)).toEqual(ACCOUNT);
+      expect(await page.evaluate(script)).toEqual([401, false]);
+      const wanted = '/account?tab=orders&q=%C3%A4';
+      await page.goto(wanted);
+      await choose(page, MIRA);
+      await page.locator('button[value=accept]').waitFor();
+      // Almost too long.
+      sandbox.clock.advance(9 * 60_000);
+      await accept(page);
+      await page.waitForURL(wanted);
+      expect(await shown(page)).toEqual(ACCOUNT);
 
-    // Through every page of the marketplace, to the one before the login.
-    for (let i = 0; i < 6 && path(page) !== '/'; i++) await page.goBack();
-    expect(await shown(page)).toEqual(['Home', MIRA.name]);
-    await page.goto(requests.find(({ url }) => url.includes('auth_key'))?.url ?? '');
-    expect([path(page), exchanges()]).toEqual(['/', 1]);
-    // A callback that shows a page of its own. Consented before, the second login shows none of the marketplace.
-    await context.clearCookies({ domain: 'localhost' });
-    options.afterLogin = show('Welcome');
-    await page.goto('/login');
-    await page.waitForURL(/auth_key=/);
-    expect((await page.reload())?.status()).toBe(200);
-    expect([await shown(page), exchanges()]).toEqual([['Welcome', MIRA.name], 2]);
-  });
+      // Through every page of the marketplace, to the one before the login.
+      for (let i = 0; i < 6 && path(page) !== '/'; i++) await page.goBack();
+      expect(await shown(page)).toEqual(['Home', MIRA.name]);
+      await page.goto(requests.find(({ url }) => url.includes('auth_key'))?.url ?? '');
+      expect([path(page), exchanges()]).toEqual(['/', 1]);
+      // A callback that shows a page of its own. Consented before, the second login shows none of the marketplace.
+      await context.clearCookies({ domain: 'localhost' });
+      options.afterLogin = show('Welcome');
+      await page.goto('/login');
+      await page.waitForURL(/auth_key=/);
+      expect((await page.reload())?.status()).toBe(200);
+      expect([await shown(page), exchanges()]).toEqual([['Welcome', MIRA.name], 2]);
+    },
+  );
 
   it('is neither begun nor used up by what is loaded ahead', async () => {
     const { origin, page, requests, exchanges, callbackOf, linksWith } = await open('cookie');
