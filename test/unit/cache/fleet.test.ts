@@ -192,15 +192,21 @@ describe('a cut connection', () => {
     expect(await during(one.validatePurchase(CODE))).toBeNull();
   });
 
-  it('is asked again at once when it is back', async () => {
-    const { joinTwo, refund, during } = fleet();
-    const [one, two] = await joinTwo();
-    two.link.break('cut');
-    await during(two.validatePurchase(OTHER));
-    await refund(one);
-    two.link.mend();
-    expect(await during(two.validatePurchase(CODE))).toBeNull();
-  });
+  it.each<Fault>(['cut', 'frozen'])(
+    'is used again at once when it is back, whenever a call from before fails: %s',
+    async (fault) => {
+      const { joinTwo, refund, during } = fleet();
+      const [one, two] = await joinTwo();
+      two.link.break(fault);
+      const [before] = await begun(two.validatePurchase(OTHER));
+      if (fault === 'cut') await refund(one);
+      two.link.break('cut');
+      two.link.mend();
+      await during(before as Promise<unknown>);
+      if (fault === 'frozen') await refund(one);
+      expect(await during(two.validatePurchase(CODE))).toBeNull();
+    },
+  );
 });
 
 describe('a shared cache', () => {

@@ -15,11 +15,37 @@ import { alone, aloneWithAnswer, MINUTE, OTHER } from './support.js';
 type Says = KeyApiService['says'];
 
 describe('concurrent identical lookups', () => {
-  it('share one request', async () => {
+  it.each<Says>(['positive', 'outage'])('share one request, and its answer: %s', async (says) => {
     const { service, keyApi } = alone();
-    const callers = Array.from({ length: 100 }, () => keyApi.validatePurchase(CODE));
-    expect(new Set(await Promise.all(callers)).size).toBe(1);
+    service.says = says;
+    const call = () => keyApi.validatePurchase(CODE).catch((error: unknown) => error);
+    expect(new Set(await Promise.all(Array.from({ length: 100 }, call))).size).toBe(1);
     expect(service.asked()).toBe(1);
+  });
+
+  it('are those of one spelling, and ask again when invalidated, though that of another has ended', async () => {
+    const { service, keyApi } = alone();
+    service.hold();
+    const codes = [CODE, CODE.toUpperCase()];
+    const calls = await begun(...codes.map((code) => keyApi.validatePurchase(code)));
+    expect(service.asked()).toBe(2);
+    await service.release(0);
+    await keyApi.invalidate(CODE);
+    service.says = 'negative';
+    await service.release();
+    expect(await Promise.all(calls)).toEqual([purchase, null]);
+  });
+
+  it('ask three times at most when their code is invalidated each time', async () => {
+    const { service, keyApi } = alone();
+    service.hold();
+    const [call] = await begun(rejection(keyApi.validatePurchase(CODE)));
+    for (let n = 0; n < 4; n++) {
+      await keyApi.invalidate(CODE);
+      await service.release(n);
+    }
+    expect(await call).toMatchObject({ code: 'service_unavailable' });
+    expect(service.asked()).toBe(3);
   });
 
   it('ask again when their code is invalidated before the negative answer arrives, and are not joined', async () => {
