@@ -119,13 +119,15 @@ describe('checkPurchase', () => {
     expect(calls).toEqual([1, 1, 1, 2, 3]);
   });
 
-  it('counts all clients that are not known as one', async () => {
+  it.each([
+    ['all clients that are not known as one', undefined, { error: { code: 'too_many_attempts' } }],
+    ['nobody, where the client is false', false, { verdict: 'invalid' }],
+  ])('counts %s', async (_whom, client, second) => {
     const { keyApi } = keyApiOn({ says: 'negative' }, { guessLimit: { limit: 1 } });
     const ends = [];
-    for (const code of [guess(1), guess(2)]) {
-      ends.push(await checkPurchase(keyApi, code, { client: undefined }));
-    }
-    expect(ends).toMatchObject([{ verdict: 'invalid' }, { error: { code: 'too_many_attempts' } }]);
+    for (const code of [guess(1), guess(2)])
+      ends.push(await checkPurchase(keyApi, code, { client }));
+    expect(ends).toMatchObject([{ verdict: 'invalid' }, second]);
   });
 });
 
