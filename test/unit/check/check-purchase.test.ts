@@ -119,7 +119,7 @@ describe('checkPurchase', () => {
     expect(calls).toEqual([1, 1, 1, 2, 3]);
   });
 
-  it.each([
+  it.each<[string, false | undefined, object]>([
     ['all clients that are not known as one', undefined, { error: { code: 'too_many_attempts' } }],
     ['nobody, where the client is false', false, { verdict: 'invalid' }],
   ])('counts %s', async (_whom, client, second) => {
