@@ -81,13 +81,15 @@ export function varyOn(res: ServerResponse, headers: readonly string[]): void {
 
 /**
  * Keeps what a guard lets through out of shared caches, because a proxy would give the customer's file to
- * the next visitor. A `Cache-Control` that the app has set before stays.
+ * the next visitor. A browser asks again before it uses its copy: without an expiry, it would keep a file that has not changed
+ * for long, and serve the old version after an update. A `Cache-Control` that the app has set before stays.
  *
  * @param headers the request headers that the response depends on.
  */
 export function keepPrivate(res: ServerResponse, headers: readonly string[]): void {
   if (!res.headersSent && res.getHeader('Cache-Control') === undefined) {
     res.setHeader('Cache-Control', 'private');
+    res.setHeader('Expires', '0');
   }
   varyOn(res, headers);
 }

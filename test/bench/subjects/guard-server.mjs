@@ -13,6 +13,7 @@ function byHand() {
     if (!found) return next(new Error('not a customer'));
     req.purchase = found;
     res.setHeader('Cache-Control', 'private');
+    res.setHeader('Expires', '0');
     res.setHeader('Vary', 'X-Purchase-Code');
     next();
   };

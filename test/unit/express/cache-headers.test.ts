@@ -34,23 +34,32 @@ async function visit(guard: Middleware, code: string | undefined, before = {}) {
   };
   const error = await new Promise((next) => guard(req as never, res, next));
   const told = [res.getHeader('Cache-Control'), res.getHeader('Vary')];
-  return { error, told, retryAfter: res.getHeader('Retry-After') };
+  return {
+    error,
+    told,
+    expires: res.getHeader('Expires'),
+    retryAfter: res.getHeader('Retry-After'),
+  };
 }
 
 const holder = { store: new MemoryHolderStore(), id: () => 'anna' };
 const several = firstOf(fromHeader('x-a'), fromSession(), fromHeader('X-A'));
 
+// Without an expiry, a browser would go on using a file for a tenth of its age, also after an update.
 it.each<[string, LoadPurchaseOptions, string | undefined]>([
   ['the header by default, and who holds it', { holder }, 'X-Purchase-Code, Cookie'],
   ['several places, one of them the session', { code: several }, 'x-a, Cookie'],
   ['the query', { code: fromQuery() }, undefined],
-])('a customer’s file is private, and varies on where the code is: %s', async (...row) => {
-  const [, options, vary] = row;
-  for (const make of [requirePurchase, loadPurchase]) {
-    const { error, told } = await visit(make(keyApi, options), CODE);
-    expect([error, ...told]).toEqual([undefined, 'private', vary]);
-  }
-});
+])(
+  'a customer’s file is private, asked for again each time, and varies on where the code is: %s',
+  async (...row) => {
+    const [, options, vary] = row;
+    for (const make of [requirePurchase, loadPurchase]) {
+      const { error, told, expires } = await visit(make(keyApi, options), CODE);
+      expect([error, ...told, expires]).toEqual([undefined, 'private', vary, '0']);
+    }
+  },
+);
 
 const allowing = () => requirePurchase(keyApiOn({ says: 'outage' }).keyApi, { onUnknown: 'allow' });
 
@@ -67,6 +76,7 @@ it('what the app has set before stays for a customer; what it answers a refusal 
   const set = { 'Cache-Control': 'public, max-age=60', Vary: 'Accept-Encoding' };
   const customer = await visit(requirePurchase(keyApi), CODE, set);
   expect(customer.told).toEqual([set['Cache-Control'], 'Accept-Encoding, X-Purchase-Code']);
+  expect(customer.expires).toBeUndefined();
   const onDenied: RequirePurchaseOptions['onDenied'] = (_denial, _req, _res, next) => next();
   for (const [guard, retryAfter] of [
     [requirePurchase(keyApi), undefined],

