@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { AccessToken } from '../model/access-token.js';
-import { LOGIN_LIFETIME } from '../web/return-to.js';
+import { LOGIN_LIFETIME } from '../web/login-request.js';
 
 /*
  * What one strategy keeps about a browser, in its session or sealed in one cookie. Nobody else can write there. The names

@@ -10,9 +10,9 @@ import {
   sessionOf,
   whySessionIsNew,
 } from '../web/express-session.js';
+import { LOGIN_LIFETIME } from '../web/login-request.js';
 import { isSecure } from '../web/request.js';
 import { requiredResponse } from '../web/response.js';
-import { LOGIN_LIFETIME } from '../web/return-to.js';
 import type { LoginState } from './login-state.js';
 
 /** Where the state of a browser is stored. */
@@ -69,12 +69,13 @@ const ACCOUNT_LIFETIME = 24 * 3_600_000;
 export function statesInCookie(secrets: readonly string[], scope: string): StateStorage {
   const keys = secrets.map((secret) => hash('sha256', `marketgate login ${secret}`, 'buffer'));
   const nameOver = (isHttps: boolean) => `${isHttps ? '__Host-' : ''}marketgate.login.${scope}`;
+  const read = (req: Request): unknown => {
+    const sealed = cookieOf(req, nameOver(isSecure(req))) ?? '';
+    const text = keys.map((key) => openText(key, scope, sealed)).find((it) => it !== undefined);
+    return text === undefined ? undefined : JSON.parse(text);
+  };
   return {
-    read(req) {
-      const sealed = cookieOf(req, nameOver(isSecure(req))) ?? '';
-      const text = keys.map((key) => openText(key, scope, sealed)).find((it) => it !== undefined);
-      return text === undefined ? undefined : JSON.parse(text);
-    },
+    read,
     async write(req, state) {
       const name = nameOver(isSecure(req));
       const lifetime = state.account === undefined ? LOGIN_LIFETIME : ACCOUNT_LIFETIME;
@@ -96,7 +97,11 @@ export function statesInCookie(secrets: readonly string[], scope: string): State
       if (repeatedCookie(req, new RegExp(`marketgate.login.${scope}=`))) {
         return `two cookies of one name came (${nameOver(isHttps)}): delete the one that has another path or domain`;
       }
-      if (cookieOf(req, nameOver(isHttps)) !== undefined) return undefined;
+      if (cookieOf(req, nameOver(isHttps)) !== undefined) {
+        return read(req) === undefined
+          ? 'its cookie was sealed with another cookieSecret: give the same to every process and after a restart, and [new, old] while it changes'
+          : undefined;
+      }
       if (cookieOf(req, nameOver(!isHttps)) === undefined) return undefined;
       const [began, back] = isHttps ? ['http', 'https'] : ['https', 'http'];
       return `it began on ${began} and came back on ${back}: use one of them for both routes, and behind a proxy app.set('trust proxy', 1)`;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { callStore } from '../store-guard.js';
 import { repeatedCookie } from './cookies.js';
+import { LOGIN_LIFETIME } from './login-request.js';
 import { isSecure } from './request.js';
 
 /*
@@ -26,6 +27,8 @@ interface SessionCookie {
   readonly secure?: unknown;
   readonly sameSite?: boolean | string | undefined;
   readonly partitioned?: boolean | undefined;
+  /** Milliseconds that it lasted when it was made; negative where the app gave a date that has passed. */
+  readonly originalMaxAge?: number | null | undefined;
 }
 
 /** How long one call to a session can take, in milliseconds. */
@@ -127,7 +130,7 @@ export function whySessionIsNew(req: IncomingMessage, host: string): string | un
   const { cookie = '' } = req.headers;
   if (cookie !== '' && !isNewSession(req)) return undefined;
   if (isSessionGone(req)) {
-    return 'the session of its cookie is not in the session store: it has expired, or the store is in memory and this is another process, or the app was restarted';
+    return 'the session of its cookie is not in the session store: it has expired, or the store is in memory and this is another process, or the app was restarted; or the cookie was signed with another secret, or is that of another app on this host, which needs another name';
   }
   const name = repeatedCookie(req, SIGNED);
   if (name !== undefined) {
@@ -139,20 +142,30 @@ export function whySessionIsNew(req: IncomingMessage, host: string): string | un
 
 /** Why browsers do not keep the session's cookie, or do not send it, as its attributes show. */
 function whyRefused(req: IncomingMessage, host: string): string {
-  const { domain = '', secure, sameSite, partitioned } = sessionOf(req)?.cookie ?? {};
+  const cookie = sessionOf(req)?.cookie ?? {};
+  const { domain = '', secure, sameSite, partitioned, originalMaxAge } = cookie;
   const site = sameSite === true ? 'strict' : String(sameSite || 'not set').toLowerCase();
   const isForeign = domain && !`.${host}`.endsWith(`.${domain.toLowerCase().replace(/^\./, '')}`);
+  const lasts = typeof originalMaxAge === 'number' ? originalMaxAge : Number.POSITIVE_INFINITY;
+  const seconds = Math.max(0, Math.floor(lasts / 1000));
   const reasons = [
     site === 'none' && !secure && 'browsers refuse SameSite=None without Secure',
     partitioned && !secure && 'browsers refuse Partitioned without Secure',
-    isForeign && `browsers refuse its Domain=${domain} from ${host}`,
-    secure && !isSecure(req) && 'browsers refuse Secure over http',
+    isForeign &&
+      `browsers refuse its Domain=${domain} from ${host}, unless a proxy has put that host in place of theirs`,
+    secure &&
+      !isSecure(req) &&
+      "browsers refuse Secure over http; behind a proxy with https, app.set('trust proxy', 1)",
+    lasts < LOGIN_LIFETIME &&
+      `it lasts ${seconds} s, and a login can take ten minutes: maxAge is in milliseconds, and expires is one date for all sessions`,
     site === 'strict' &&
       'with SameSite=Strict it is not sent when the marketplace leads back: use SameSite=Lax',
   ].filter(Boolean);
-  const usual = isSecure(req)
-    ? ['the browser blocks cookies']
-    : ['the browser blocks cookies', 'its name begins with __Host- or __Secure- and this is http'];
+  const usual = [
+    'the browser blocks cookies',
+    'the login began on another host, which a proxy hides that rewrites Host',
+    !isSecure(req) && 'its name begins with __Host- or __Secure- and this is http',
+  ].filter(Boolean);
   const attributes = `SameSite ${site}, Domain ${domain || 'not set'}, ${secure ? '' : 'not '}Secure`;
   return ` (the session's cookie is ${attributes}): ${(reasons.length > 0 ? reasons : usual).join('; or ')}`;
 }

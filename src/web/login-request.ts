@@ -1,3 +1,6 @@
+/** How long a visitor can take to log in, in milliseconds. */
+export const LOGIN_LIFETIME = 10 * 60_000;
+
 // Registered, because the strategy and the app can come from two copies of the package.
 const LOGIN = Symbol.for('marketgate.login');
 

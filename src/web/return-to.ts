@@ -1,13 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clearCookie, cookieOf, setCookie } from './cookies.js';
 import { saveSession, sessionOf } from './express-session.js';
-import { isLoginRequest, note, notesOf } from './login-request.js';
+import { isLoginRequest, LOGIN_LIFETIME, note, notesOf } from './login-request.js';
 import { pathOf } from './request.js';
 import { asciiPath } from './response.js';
 import { isLoggedIn } from './user.js';
 
-/** How long a visitor can take to log in, in milliseconds. */
-export const LOGIN_LIFETIME = 10 * 60_000;
 /** Where the page that a login leads to is kept until then: in the session, or else in a cookie. */
 const KEY = 'marketgate:returnTo';
 const COOKIE = 'marketgate.return_to';

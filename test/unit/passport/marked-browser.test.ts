@@ -75,7 +75,9 @@ it('a browser that looks again for its session in vain is told why, and is marke
   const gone = { headers: { cookie: 'connect.sid=s%3Aold.signature' }, sessionID: 'new' };
   expect((await comeBack('strangers', gone)).outcome?.[0]).toBe('page');
   const { outcome } = await visit({ marketgate: 'again' }, gone);
-  const message = expect.stringMatching(/not in the session store: .*another process.*restarted/);
+  const message = expect.stringMatching(
+    /not in the session store: .*another process.*restarted.*another secret/,
+  );
   expect(outcome).toMatchObject(['fail', { message }, 403]);
   await start();
   expect((await comeBack('own')).outcome).toSatisfy(isAsked);

@@ -1,6 +1,13 @@
 import { problemOf } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { failing, logIn, type OpenLogin, openLogin, user } from '../../support/strategy-harness.js';
+import {
+  failing,
+  logIn,
+  longSecret,
+  type OpenLogin,
+  openLogin,
+  user,
+} from '../../support/strategy-harness.js';
 
 // A callback that finds no attempt says why, as far as the request shows it. Visitors are told of cookies only where none
 // has come back.
@@ -57,12 +64,33 @@ it('a callback finds no attempt, because its cookie came twice', async () => {
   expect(outcome).toMatchObject(['fail', { message }, 403]);
 });
 
+it('a callback finds no attempt, because its cookie was sealed with another secret', async () => {
+  const { browser, start } = openLogin({ where: 'cookie' });
+  await start();
+  const loginAttempts = { cookieSecret: longSecret('another') };
+  const { outcome } = await openLogin({ where: 'cookie', browser, loginAttempts }).comeBack();
+  const message = expect.stringContaining('sealed with another cookieSecret');
+  expect(outcome).toMatchObject(['fail', { message }, 403]);
+});
+
 it.each<[string, object, object, RegExp]>([
   ['None without Secure', { sameSite: 'none' }, {}, /refuse SameSite=None without Secure/],
   ['Partitioned without Secure', { partitioned: true }, {}, /refuse Partitioned without Secure/],
   ['of another domain', { domain: '.b.example' }, {}, /refuse its Domain=\.b\.example from a\.ex/],
   ['of its own domain', { domain: 'EXAMPLE', secure: true }, { secure: true }, /: the browser bl/],
-  ['Secure over http', { secure: true }, {}, /refuse Secure over http/],
+  [
+    'none that it shows',
+    {},
+    { secure: true },
+    /cookies; or .* another host, .* a proxy .* rewrites/,
+  ],
+  [
+    'Secure over http',
+    { secure: true },
+    {},
+    /refuse Secure over http; behind a proxy .*trust proxy/,
+  ],
+  ['of a minute and a half', { originalMaxAge: 86_400 }, {}, /lasts 86 s.* is in milliseconds/],
   ['SameSite=Strict', { sameSite: true }, {}, /use SameSite=Lax/],
 ])('a callback finds no attempt, because of the session’s cookie: %s', async (...row) => {
   const [, cookie, more, reason] = row;
