@@ -5,6 +5,7 @@ import type { Account } from '../model/account.js';
 import type { Item } from '../model/item.js';
 import type { Purchase } from '../model/purchase.js';
 import type { UserInfo } from '../model/user-info.js';
+import { takesHeaders } from '../web/response.js';
 
 /**
  * A middleware for Express, Connect and every other framework that passes Node's request and response. It
@@ -76,7 +77,7 @@ export function contextOf(req: IncomingMessage, res: ServerResponse): Marketplac
 
 /** Adds request headers to `Vary`. */
 export function varyOn(res: ServerResponse, headers: readonly string[]): void {
-  if (headers.length > 0 && !res.headersSent) vary(res, [...headers]);
+  if (headers.length > 0 && takesHeaders(res)) vary(res, [...headers]);
 }
 
 /**
@@ -87,7 +88,7 @@ export function varyOn(res: ServerResponse, headers: readonly string[]): void {
  * @param headers the request headers that the response depends on.
  */
 export function keepPrivate(res: ServerResponse, headers: readonly string[]): void {
-  if (!res.headersSent && res.getHeader('Cache-Control') === undefined) {
+  if (takesHeaders(res) && res.getHeader('Cache-Control') === undefined) {
     res.setHeader('Cache-Control', 'private');
     res.setHeader('Expires', '0');
   }

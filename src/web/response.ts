@@ -39,16 +39,22 @@ export function handleThrown(req: object, res: ServerResponse | undefined, error
   res.end('Internal Server Error');
 }
 
+/**
+ * Whether headers can be set. The app can have responded meanwhile, for example after a timeout; and those of a WebSocket
+ * upgrade often pass an empty object for a response.
+ */
+export const takesHeaders = (res: ServerResponse): boolean =>
+  !res.headersSent && typeof res.setHeader === 'function';
+
 /** Keeps a refusal out of every cache, because the visitor can come back with a code or logged in. */
 export function noStore(res: ServerResponse): void {
-  // The app can have responded meanwhile, for example after a timeout.
-  if (!res.headersSent) res.setHeader('Cache-Control', 'no-store');
+  if (takesHeaders(res)) res.setHeader('Cache-Control', 'no-store');
 }
 
 /** {@link noStore}, and when to come back, if the error of the refusal says so. */
 export function refuseWith(res: ServerResponse, error: unknown): void {
   noStore(res);
-  if (!isMarketgateError(error) || error.retryAfter === undefined || res.headersSent) return;
+  if (!isMarketgateError(error) || error.retryAfter === undefined || !takesHeaders(res)) return;
   res.setHeader('Retry-After', Math.ceil(error.retryAfter));
 }
 

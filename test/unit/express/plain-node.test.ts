@@ -52,6 +52,19 @@ it('the response of a WebSocket upgrade, which has headers and nothing else, is 
   expect(headers).toMatchObject({ 'Cache-Control': 'private', Vary: 'X-Purchase-Code' });
 });
 
+it.each([
+  ['a customer', CODE, undefined],
+  ['a visitor without a code', undefined, 'purchase_required'],
+])(
+  'an empty response, as io.use((socket, next) => guard(socket.request, {}, next)) passes, is enough for %s',
+  async (_who, sent, code) => {
+    const guard = requirePurchase(keyApiOn().keyApi);
+    const req = { headers: { 'x-purchase-code': sent }, socket: {}, url: '/socket.io/' };
+    const error = await new Promise((next) => guard(req as never, {} as never, next));
+    expect((error as MarketgateError | undefined)?.code).toBe(code);
+  },
+);
+
 const failed = new MarketgateError('service_unavailable', 'down');
 const respond = errorHandler({ log: false, render: () => Promise.reject(new Error('x')) });
 it.each<[string, Middleware]>([
