@@ -93,13 +93,20 @@ ${homeLink(site)}`;
       marketplace && html`<p><a href="${marketplace}">${words.marketplace}</a></p>`;
     return html`${otherAccount}${link(loginPath, button(BUTTONS[way]))}${homeLink(site)}`;
   }
-  // The visitor has sent a code with a form, and can correct it or send it again.
-  const sentCode = Object.hasOwn(Object(req.body), 'purchase_code');
-  if ((way === 'code' || way === 'again') && sentCode) return form(BUTTONS.again);
+  if ((way === 'code' || way === 'again') && isCodeForm(req)) return form(BUTTONS.again);
   if (way === 'code' && redeemPath !== undefined) return form(BUTTONS.code, redeemPath);
   // The empty reference is the address of this page.
   if (way === 'again' && req.method === 'GET') {
     return html`${link('', button(BUTTONS.again))}${homeLink(site)}`;
   }
   return undefined;
+}
+
+/**
+ * Whether the visitor has sent a code with a form that the page can repeat, to correct it or to send it again: one of another
+ * type, or with more fields, would lose what the route needs besides.
+ */
+function isCodeForm({ headers, body }: IncomingMessage & { readonly body?: unknown }): boolean {
+  const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
+  return isForm && Object.keys(Object(body)).join() === 'purchase_code';
 }

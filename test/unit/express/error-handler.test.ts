@@ -18,7 +18,7 @@ const failure = (code: MarketgateErrorCode, options = {}) =>
 
 function appThat(error: unknown, options?: ErrorHandlerOptions) {
   const app = express();
-  app.use(express.urlencoded({ extended: false }));
+  app.use(express.urlencoded({ extended: false }), express.json());
   app.use((_req, _res, next) => next(error));
   app.use(errorHandler({ log: false, ...options }));
   return app;
@@ -154,11 +154,17 @@ describe('the page of an error', () => {
     ['purchase_code_invalid', FORM, paths, 'purchase_code=my-code'],
     ['service_unavailable', FORM, {}, 'purchase_code=my-code'],
     ['service_unavailable', START, paths, 'name=x'],
+    // The form would lose what else the route needs.
+    ['purchase_code_invalid', REDEEM, paths, 'purchase_code=my-code&note=x'],
+    ['purchase_code_invalid', START, {}, '{"purchase_code":"my-code"}'],
   ])('%s has one next step: %s, with %j, after a form with %s', async (...row) => {
     const [code, step, options, sent] = row;
     const app = appThat(failure(code), options);
     // The app's own parameter: only where the strategy has run can an auth_key be used up.
-    const asked = sent ? request(app).post('/').send(sent) : request(app).get('/?auth_key=mine');
+    const type = sent?.startsWith('{') ? 'json' : 'form';
+    const asked = sent
+      ? request(app).post('/').type(type).send(sent)
+      : request(app).get('/?auth_key=mine');
     const { text } = await asked.set('accept', BROWSER);
     expect(text).toContain(step);
     expect(text.match(/<form|class="button main"/g)).toHaveLength(1);
