@@ -175,8 +175,12 @@ export function sentText(sent: unknown): string | null | undefined {
   return values.length === 0 ? undefined : null;
 }
 
+/** `false` is what a signed cookie gives whose signature is wrong, and `isLoggedIn && code`. */
 const isNothing = (value: unknown): boolean =>
-  value === undefined || value === null || (typeof value === 'string' && isBlank(value));
+  value === undefined ||
+  value === null ||
+  value === false ||
+  (typeof value === 'string' && isBlank(value));
 
 /** When support ends, in epoch milliseconds: 0 for none, `undefined` where that cannot be read. */
 export function endOfSupport({ supported_until: until }: Purchase): number | undefined {
@@ -189,7 +193,7 @@ const NO_CODE = 'no purchase code was sent; send the one that came with the purc
 const NOT_KNOWN =
   'the service does not know this purchase code; check that the whole code was copied';
 const NO_ITEM_ID =
-  'the item must be a whole number, as Number(req.params.id) gives it; check the link';
+  'the item must be a whole number, as Number(req.params.id) gives it; check the link, and that the route has that parameter: there is none in router.use, nor in a child router without mergeParams';
 const NO_ANSWER =
   'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws';
 

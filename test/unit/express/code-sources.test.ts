@@ -76,7 +76,7 @@ it.each<[sent: string, bytes: Buffer, found: string]>([
 
 it('firstOf goes on where a source gives nothing, and stops at the first that has something, also no text', async () => {
   const after = vi.fn(async () => 'c');
-  const none = [undefined, null, '', ' ', [], [' ', '']].map((value) => async () => value);
+  const none = [undefined, null, false, '', ' ', [], [' ', '']].map((value) => async () => value);
   expect(await find(firstOf(...none), {})).toBeUndefined();
   expect(await find(firstOf(...none, after, after), {})).toBe('c');
   for (const value of [7, ['a', 'b']]) {
