@@ -134,7 +134,7 @@ export function itemId(value: unknown): number {
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 0) {
     throw new MarketgateError(
       'item_id_invalid',
-      'item_id must be a whole number, as in 1042; check the link or the value that was passed',
+      'item_id must be a whole number, as in 1042; check the link, and that the route has that parameter: there is none in router.use, nor in a child router without mergeParams',
     );
   }
   return id;
