@@ -123,11 +123,11 @@ export function refuseStray(owner: string, name: string, value: string): void {
   if (problem !== undefined) throw wrongOption(owner, name, problem);
 }
 
-/** A text as it is set in the environment. */
+/** A text as it is set in the environment, without the blanks or the byte order mark around it. */
 export const environmentText: Check<string> = (owner, name, value) => {
   const given = text()(owner, name, value);
   refuseStray(owner, name, given);
-  return given;
+  return given.trim();
 };
 
 /** The least number of characters of a secret. */
@@ -195,6 +195,9 @@ export const functionOf =
     if (value === undefined || typeof value === 'function') return value as T | undefined;
     throw wrongOption(owner, name, 'must be a function');
   };
+
+/** The default of `clock`. `Date.now` is looked up at each call, because a test can replace it later. */
+export const machineClock = (): number => Date.now();
 
 /** An object with the named methods. Clients and stores need the right methods, not the right class. */
 export const shaped =

@@ -18,7 +18,7 @@ export function apiKeySource(
         .catch(() => undefined);
       const isText = typeof key === 'string' && key.trim() !== '';
       const problem = isText ? strayCharacters(key) : 'failed, or gave no non-empty string';
-      if (isText && problem === undefined) return key;
+      if (isText && problem === undefined) return key.trim();
       throw unavailable(
         `KeyApi: the function given as "apiKey" ${isText ? `gave a key that ${problem}` : problem}; look at where it reads the key from`,
         new Failure('NO_API_KEY'),
@@ -27,7 +27,8 @@ export function apiKeySource(
   }
   if (typeof option === 'string' && option.trim() !== '') {
     refuseStray(owner, name, option);
-    return () => option;
+    const key = option.trim();
+    return () => key;
   }
   const expected = 'must be a non-empty string or a function that gives one';
   throw wrongOption(owner, name, expected + ifUnset(option));

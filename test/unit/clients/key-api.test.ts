@@ -16,7 +16,7 @@ it('KeyApi has a cache of 5,000 positive and 1,000 negative answers by default, 
 describe('the api_key', () => {
   it.each([
     ['sync', (key: () => string) => key],
-    ['async', (key: () => string) => async () => key()],
+    ['async, with blanks around the key', (key: () => string) => async () => `\ufeff${key()} `],
   ])('function is called for every request: %s', async (_name, wrap) => {
     let key = 'first-key';
     const { service, keyApi } = keyApiOn({}, { apiKey: wrap(() => key) });
@@ -48,7 +48,7 @@ it.each([
 ] as const)('the parameters of the validation go as %s', async (validationEncoding, type) => {
   // Characters that each encoding has to take care of.
   const odd = 'x&y=z+"%-&api_key=b';
-  const { service, keyApi } = keyApiOn({}, { validationEncoding, apiKey: 'a.b-c_1' });
+  const { service, keyApi } = keyApiOn({}, { validationEncoding, apiKey: ' a.b-c_1 ' });
   await keyApi.validatePurchase(odd);
   const [{ method, path, headers, body, query } = Object({})] = service.wire.requests;
   const isJson = validationEncoding === 'json';

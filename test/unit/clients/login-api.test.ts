@@ -29,8 +29,8 @@ it.each(rows)('an answer of the login API, %s, ends as the oracle says', async (
   }
 });
 
-it('loginUrl carries the app_id, encoded, and no other parameter', () => {
-  const options = { authUrl: 'https://market.example/x/', appId: 'a b&c=d', appSecret: 's' };
+it('loginUrl carries the app_id, encoded and without blanks around it, and no other parameter', () => {
+  const options = { authUrl: 'https://market.example/x/', appId: ' a b&c=d\ufeff', appSecret: 's' };
   const url = new URL(new LoginApi(options).loginUrl());
   expect(url.pathname).toBe('/x/api/oauth');
   expect([...url.searchParams]).toEqual([['app_id', 'a b&c=d']]);
