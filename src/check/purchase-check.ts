@@ -11,6 +11,7 @@ import {
   type AppId,
   flag,
   idText,
+  machineClock,
   readOptions,
   shaped,
   type Table,
@@ -91,7 +92,7 @@ export function makeDecide<Req>(
   { item, licenseType, supported, accept, holder, fresh }: Checked<Req>,
   letsInOutage = false,
 ) {
-  const clock = keyApi.clock ?? Date.now;
+  const clock = keyApi.clock ?? machineClock;
 
   /**
    * @param sent the code as it came.

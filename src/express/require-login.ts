@@ -10,6 +10,7 @@ import {
   type AppId,
   functionOf,
   idText,
+  machineClock,
   readOptions,
   shaped,
   type Table,
@@ -105,7 +106,7 @@ export function requireLogin(options: RequireLoginOptions = {}): Middleware {
  */
 export function requireAccessToken(options: RequireAccessTokenOptions): Middleware {
   const owner = 'requireAccessToken';
-  const { loginPath, clock = Date.now, ...given } = readOptions(owner, ACCESS_OPTIONS, options);
+  const { loginPath, clock = machineClock, ...given } = readOptions(owner, ACCESS_OPTIONS, options);
   const loadToken = tokenLoader(owner, given);
   return guard(loginPath, async ({ req, res, next }) => {
     const { token } = await loadToken(req);

@@ -6,6 +6,7 @@ import {
   flag,
   functionOf,
   ifUnset,
+  machineClock,
   positive,
   refuseStray,
   type Values,
@@ -85,7 +86,7 @@ export function clientSettings(
     url: { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') },
     fetch,
     /** Epoch milliseconds, for dates. */
-    clock: clock ?? Date.now,
+    clock: clock ?? machineClock,
     /** Milliseconds, for durations: it cannot step, unless it is the app's own. */
     timer: clock ?? (() => performance.now()),
   };

@@ -5,6 +5,7 @@ import {
   type Check,
   flag,
   functionOf,
+  machineClock,
   readOptions,
   secret,
   shaped,
@@ -121,7 +122,7 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
   const { name, loginApi } = given;
   return {
     ...given,
-    clock: given.clock ?? loginApi.clock ?? Date.now,
+    clock: given.clock ?? loginApi.clock ?? machineClock,
     storage: given.loginAttempts(scopeFor(name, loginApi.loginUrl())),
     tokenName: tokenNameFor(name),
     verify: verifyRunner(verify, given.passReqToCallback),

@@ -79,7 +79,7 @@ export function createContext(options: SandboxOptions) {
   const onChange = () => {
     for (const each of Object.values(counts)) each.clear();
   };
-  const clock = createClock(options.clock ?? Date.now);
+  const clock = createClock(options.clock ?? (() => Date.now()));
   const switches = createSwitches(options.dialect, onChange);
   const credentials = createCredentials(clock, switches.dialect);
   const freshSeed = () => buildSeed(options.seed, clock.now());

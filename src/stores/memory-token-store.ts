@@ -1,7 +1,7 @@
 import type { LRUCache } from 'lru-cache';
 import { lru } from '../lru.js';
 import type { AccessToken } from '../model/access-token.js';
-import { functionOf, readOptions, size, type Table } from '../options.js';
+import { functionOf, machineClock, readOptions, size, type Table } from '../options.js';
 import type { TokenStore } from './token-store.js';
 
 /** Options of {@link MemoryTokenStore}. */
@@ -31,7 +31,7 @@ export class MemoryTokenStore implements TokenStore {
    * @throws TypeError that names the wrong option.
    */
   constructor(options: MemoryTokenStoreOptions = {}) {
-    const { max, clock = Date.now } = readOptions(OWNER, OPTIONS, options);
+    const { max, clock = machineClock } = readOptions(OWNER, OPTIONS, options);
     this.#clock = clock;
     this.#tokens = lru(max);
   }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { reportUnreadable } from '../diagnostics.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
-import { functionOf, type Table, text } from '../options.js';
+import { functionOf, machineClock, type Table, text } from '../options.js';
 import type { TokenStore } from './token-store.js';
 
 /** Options of every store on rows. */
@@ -41,7 +41,7 @@ export class RowTokenStore implements TokenStore {
   ) {
     this.#owner = owner;
     this.#prefix = options.prefix;
-    this.#clock = options.clock ?? Date.now;
+    this.#clock = options.clock ?? machineClock;
     this.#rows = rows;
   }
 

@@ -167,10 +167,14 @@ it('the condition "supported" goes by the clock of the KeyApi, or by the machine
   for (const end of ['2026-06-01T12:00:00Z', '', null]) {
     expect(await until(end)).toEqual(denied('support_expired'));
   }
+  const { keyApi } = keyApiOn({}, { clock: undefined });
+  const wrapper = { validatePurchase: async () => purchase };
+  // As a test does it that fakes dates when everything is made.
   vi.spyOn(Date, 'now').mockReturnValue(Date.parse('2031-01-01T00:00:00Z'));
-  const keyApi = { validatePurchase: async () => purchase };
-  const decision = await checkPurchase(keyApi, CODE, { client, supported: true });
-  expect(decision).toEqual(denied('support_expired'));
+  for (const each of [keyApi, wrapper]) {
+    const decision = await checkPurchase(each, CODE, { client, supported: true });
+    expect(decision).toEqual(denied('support_expired'));
+  }
 });
 
 it.each<[string, unknown, Partial<CheckPurchaseOptions>]>([
