@@ -65,8 +65,8 @@ const CODES: Readonly<Record<string, Meaning>> = {
   NO_API_KEY: ['own', 'the function given as "apiKey" gave none'],
   PROXY_INVALID: [
     'own',
-    'HTTPS_PROXY or HTTP_PROXY is no http URL, and a SOCKS proxy cannot be used',
-    'it must be like http://proxy.example:3128',
+    'HTTPS_PROXY or HTTP_PROXY is no URL of an http proxy, and a SOCKS proxy cannot be used',
+    'it must be like http://USER:PASSWORD@HOST:PORT, without a path, and in the password % is %25, @ is %40 and # is %23',
   ],
   LEFT_ALONE: ['busy', 'the service asked to be left alone'],
   FAILING: ['down', 'the service has failed several times in a row'],

@@ -135,9 +135,17 @@ function senderByUndici({ url, timeout }: ClientSettings, undici: typeof import(
       httpProxy: proxyOf('http_proxy', 'HTTP_PROXY'),
       httpsProxy: proxyOf('https_proxy', 'HTTPS_PROXY'),
       proxyTls: connect,
-      clientFactory: (proxy, given) => new Pool(proxy, { connect: connectorTo(proxy, given) }),
+      clientFactory: (proxy, given) => new ProxyPool(proxy, { connect: connectorTo(proxy, given) }),
     });
   };
+  class ProxyPool extends Pool {
+    override connect(options: Dispatcher.ConnectOptions): Promise<never> {
+      // Where the proxy cuts the connection in place of an answer, undici would connect again at once, for ever.
+      return super.connect(options).catch((error) => {
+        throw error.code === 'UND_ERR_SOCKET' ? new ProxyFailure(error) : error;
+      }) as Promise<never>;
+    }
+  }
   let kept: Dispatcher | undefined;
   let opening: Dispatcher | undefined;
   return {
@@ -168,8 +176,18 @@ function senderByUndici({ url, timeout }: ClientSettings, undici: typeof import(
 function proxyOf(...names: readonly string[]): string | undefined {
   const proxy = names.map((name) => process.env[name]).find((value) => value !== undefined);
   if (!proxy) return undefined;
-  // undici knows SOCKS only as an experiment, and prints a warning about it.
-  return URL.canParse(proxy) && /^https?:$/.test(new URL(proxy).protocol) ? proxy : UNUSABLE;
+  return isUsable(proxy) ? proxy : UNUSABLE;
+}
+
+/** Whether undici can use a proxy. It knows SOCKS only as an experiment, and prints a warning about it. */
+function isUsable(proxy: string): boolean {
+  try {
+    const { protocol, username, password, pathname, search, hash } = new URL(proxy);
+    decodeURIComponent(username + password);
+    return /^https?:$/.test(protocol) && pathname + search + hash === '/';
+  } catch {
+    return false;
+  }
 }
 
 type Connector = import('undici').buildConnector.connector;

@@ -125,22 +125,37 @@ describe('a proxy of the environment', () => {
     expect(proxy.tunnels).toHaveLength(5);
   });
 
-  const refusingProxy = async (status: number) => {
-    const head = `HTTP/1.1 ${status} x\r\ncontent-length: 0\r\n\r\n`;
-    const server = createServer().on('connect', (_req, socket) => socket.end(head));
+  let connects = 0;
+  const refusingProxy = async (status?: number) => {
+    const head = status ? `HTTP/1.1 ${status} x\r\ncontent-length: 0\r\n\r\n` : '';
+    const server = createServer().on('connect', (_req, socket) =>
+      socket.end(head, () => connects++),
+    );
     return `http://127.0.0.1:${await portOf(server)}`;
   };
+  const unusable = (rest: string) => () => `http://${rest}`;
   it.each<[string, () => string | Promise<string>, RegExp, string]>([
     ['that wants a password', () => refusingProxy(407), /user name and a password/, 'down'],
     ['that refuses the host', () => refusingProxy(403), /refuses to connect/, 'down'],
     ['that is not there', refusing, /HTTPS_PROXY or HTTP_PROXY cannot be reached/, 'down'],
+    // As where a forwarder's target is down. undici itself would connect again at once, for ever.
+    ['that cuts connections', () => refusingProxy(), /cannot be reached: .* was cut/, 'down'],
+    [
+      'whose password has a bare %',
+      unusable('me:100%secret@a.example'),
+      /password % is %25/,
+      'own',
+    ],
+    ['with a path', unusable('a.example:3128/proxy.pac'), /without a path/, 'own'],
     ['of SOCKS', () => 'socks5://me:secret@127.0.0.1:1080', /a SOCKS proxy cannot be used/, 'own'],
   ])('%s is named as such', async (_how, url, says, kind) => {
+    connects = 0;
     through(await url());
     const error = await rejection(ask());
     expect(error).toMatchObject({ code: 'service_unavailable', cause: { kind } });
     expect(error.message).toMatch(says);
     expect(error.message).not.toContain('secret');
+    expect(connects).toBeLessThan(9);
   });
 });
 
