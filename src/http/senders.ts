@@ -63,9 +63,9 @@ function senderByFetch(fetch: FetchLike): Sender {
       const init = { ...outgoing, redirect: 'manual', cache: 'no-store' } as const;
       const response = await fetch(`${origin}${path}`, init);
       if (response?.type === 'error') throw new TypeError('fetch failed');
-      if (!Number.isInteger(response?.status) || typeof response.headers?.get !== 'function') {
+      if (!isUnread(response)) {
         throw new TypeError(
-          'marketgate: the function given as "fetch" gave no Response; return what fetch gives',
+          'marketgate: the function given as "fetch" gave no Response that can be read; return what fetch gives, a new one for each call',
         );
       }
       const { status, redirected, url } = response;
@@ -85,9 +85,16 @@ function senderByFetch(fetch: FetchLike): Sender {
   };
 }
 
+/** Whether it is a Response, and nobody has read it: a mock can give the same one for each call. */
+function isUnread(response: Awaited<ReturnType<FetchLike>> | undefined): boolean {
+  const { status, headers, body, bodyUsed } = Object(response);
+  const isResponse = Number.isInteger(status) && typeof headers?.get === 'function';
+  return isResponse && body !== undefined && bodyUsed !== true;
+}
+
 /** The body of a Response, also that of a mock: a stream, text or bytes. */
 function chunksOf(body: unknown): Incoming['body'] {
-  if (body === null || body === undefined) return [];
+  if (body === null) return [];
   if (typeof body === 'string' || body instanceof ArrayBuffer) return [Buffer.from(body as string)];
   if (body instanceof Uint8Array) return [body];
   if (Symbol.asyncIterator in Object(body) || Symbol.iterator in Object(body)) {

@@ -248,6 +248,9 @@ describe('a fetch', () => {
     await expectError(call, 'unexpected_response', 'redirected');
   });
 
+  const once = new Response(BODY);
+  void once.text();
+
   it('that ignores its signal is left at the deadline, also with its body', async () => {
     const stuck = new Response(new ReadableStream());
     for (const fetch of [() => new Promise<never>(() => {}), async () => stuck]) {
@@ -297,9 +300,14 @@ describe('a fetch', () => {
     },
   );
 
-  it('that gives no Response is a TypeError that says so', async () => {
-    const call = calling(async () => undefined as never);
-    await expect(call).rejects.toThrow(/^marketgate: .*"fetch" gave no Response/);
+  it.each<[string, () => unknown]>([
+    ['no Response', () => undefined],
+    ['a Response without a body', () => ({ status: 200, headers: new Headers(), json() {} })],
+    ['the same Response for each call', () => once],
+  ])('that gives %s is a TypeError that says so', async (_what, give) => {
+    const call = calling(async () => give() as never);
+    const says = /^marketgate: .*"fetch" gave no Response that can be read; .*for each call/;
+    await expect(call).rejects.toThrow(says);
   });
 
   it.each<[string, unknown]>([
