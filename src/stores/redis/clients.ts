@@ -63,8 +63,8 @@ interface Client {
   publish(channel: string, message: string): Promise<unknown>;
   subscribe(channel: string, listener?: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
-  on(event: string, listener: (...given: string[]) => void): unknown;
-  off(event: string, listener: (...given: string[]) => void): unknown;
+  on(event: string, listener: Listener): unknown;
+  off(event: string, listener: Listener): unknown;
 }
 
 interface Library {
@@ -106,16 +106,38 @@ const ioRedis: Library = {
     run: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
     publish: (channel, message) => client.publish(channel, message),
   }),
-  subscribe: (client) => (channel, listener) => {
-    const onMessage = (from = '', message = ''): void => {
-      if (from === channel) listener(message);
+  subscribe(client) {
+    const listen = sharedListener(client, ['message']);
+    return (channel, listener) => {
+      // It stays subscribed at the end, because something else in the app can need the channel.
+      const end = listen((from = '', message = '') => {
+        if (from === channel) listener(message);
+      });
+      return { confirm: () => client.subscribe(channel), end };
     };
-    client.on('message', onMessage);
-    // It stays subscribed at the end, because something else in the app can need the channel.
-    const end = () => client.off('message', onMessage);
-    return { confirm: () => client.subscribe(channel), end };
   },
 };
+
+type Listener = (...given: string[]) => void;
+
+/**
+ * Makes a function that adds a listener to events of a client, and gives what takes it away. The client gets one for all of
+ * them, because many KeyApi can share a subscriber, and Node warns of more than ten.
+ */
+function sharedListener(client: Client, events: readonly string[]) {
+  const listeners = new Set<Listener>();
+  const all: Listener = (...given) => {
+    for (const each of listeners) each(...given);
+  };
+  return (listener: Listener): (() => void) => {
+    if (listeners.size === 0) for (const event of events) client.on(event, all);
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) for (const event of events) client.off(event, all);
+    };
+  };
+}
 
 /** The events of all kinds of clients after which messages can have been missed, or arrive again. */
 const CHANGES = [
@@ -169,11 +191,6 @@ export function subscriberOf(owner: string, value: unknown, client: unknown): Su
   const subscriber = value as Client;
   return {
     subscribe: library.subscribe(subscriber),
-    onChange(listener) {
-      for (const event of CHANGES) subscriber.on(event, listener);
-      return () => {
-        for (const event of CHANGES) subscriber.off(event, listener);
-      };
-    },
+    onChange: sharedListener(subscriber, CHANGES),
   };
 }

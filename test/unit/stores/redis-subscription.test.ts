@@ -99,3 +99,33 @@ it('a subscription that has listened, and whose connection is closed, is not rep
   expect(subscriber.eventNames()).toEqual([]);
   expect(subscriber.unsubscribe).toHaveBeenCalled();
 });
+
+// Node warns of a leak where an event has eleven listeners.
+it.each([
+  ['node-redis', { isOpen: true }],
+  ['ioredis', { status: 'ready' }],
+])(
+  'any number of subscriptions share one listener of an event, which goes with the last: %s',
+  async (_library, state) => {
+    const subscriber = Object.assign(new EventEmitter(), state);
+    const done = async () => undefined;
+    Object.assign(subscriber, { subscribe: done, unsubscribe: done });
+    const client = new FakeNodeRedis().asClient;
+    const cache = new RedisCache({ client, subscriber: subscriber as never });
+    const heard: string[] = [];
+    const ends = [];
+    for (const name of ['a', 'b']) {
+      const subscription = cache.subscribe(
+        (text) => heard.push(`${name} ${text}`),
+        () => {},
+      );
+      ends.push(await subscription);
+    }
+    for (const event of subscriber.eventNames()) expect(subscriber.listenerCount(event)).toBe(1);
+    await ends[0]?.();
+    subscriber.emit('message', 'marketgate:cache:invalidate', 'x');
+    expect(heard).toEqual('status' in state ? ['b x'] : []);
+    await ends[1]?.();
+    expect(subscriber.eventNames()).toEqual([]);
+  },
+);
