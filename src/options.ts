@@ -72,7 +72,10 @@ export function readOptions<T extends Readonly<Record<string, Check<unknown>>>>(
   const unknown = Object.keys(options).find((key) => !Object.hasOwn(table, key));
   if (unknown !== undefined) {
     const known = Object.keys(table).join(', ');
-    throw new TypeError(`${whole}: unknown option "${unknown}"; known are ${known}`);
+    // As in `new RedisTokenStore(client)`.
+    const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(options));
+    const advice = isPlain ? '' : `; pass an object of options, as in { ${Object.keys(table)[0]} }`;
+    throw new TypeError(`${whole}: unknown option "${unknown}"; known are ${known}${advice}`);
   }
   const given = options as Record<string, unknown>;
   const read = Object.entries(table).map(([name, check]) => [

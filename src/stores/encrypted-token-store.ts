@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { reportUnreadable } from '../diagnostics.js';
 import type { AccessToken } from '../model/access-token.js';
-import { readOptions, refuseStray, type Table, wrongOption } from '../options.js';
+import { ifUnset, readOptions, refuseStray, type Table, wrongOption } from '../options.js';
 import { openText, sealText } from '../seal.js';
 import { decodeToken, encodeToken } from './row-token-store.js';
 import { checkTokenStore, type TokenStore } from './token-store.js';
@@ -103,5 +103,6 @@ function readKey(name: string, key: unknown): KeyObject {
   const isBase64 = typeof key === 'string' && /^[A-Za-z0-9+/_-]{43}=?$/.test(key);
   const bytes = isBase64 ? Buffer.from(key, 'base64') : key;
   if (bytes instanceof Uint8Array && bytes.byteLength === 32) return createSecretKey(bytes);
-  throw wrongOption(OWNER, name, 'must be 32 bytes as a Buffer, or as base64 or base64url text');
+  const expected = 'must be 32 bytes as a Buffer, or as base64 or base64url text';
+  throw wrongOption(OWNER, name, expected + ifUnset(key));
 }

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { inspect } from 'node:util';
 import Keyv from 'keyv';
 import { EncryptedTokenStore, loadUser, MemoryTokenStore, type TokenStore } from 'marketgate';
@@ -20,6 +21,7 @@ const makers = {
   EncryptedTokenStore: encrypted,
   'EncryptedTokenStore on': (store) => new EncryptedTokenStore(store, { keys: [KEY] }),
   KeyvTokenStore: (options) => new KeyvTokenStore(options),
+  'RedisTokenStore of': (options) => new RedisTokenStore(options),
   RedisTokenStore: (options: object) => new RedisTokenStore({ client, ...options }),
   RedisGuessLimit: (options: object) => new RedisGuessLimit({ client, ...options }),
   RedisHolderStore: (options: object) => new RedisHolderStore({ client, secret, ...options }),
@@ -37,6 +39,7 @@ describe('a wrong option of a store is a TypeError that names it, and shows no s
     ['EncryptedTokenStore on', undefined, 'option "store" must be a token store'],
     ['EncryptedTokenStore', { keys: secret }, 'option "keys" must be an array'],
     ['EncryptedTokenStore', { keys: [] }, 'option "keys" must be an array of keys'],
+    ['EncryptedTokenStore', { keys: [undefined] }, 'is its environment variable set?'],
     ['EncryptedTokenStore', { keys: [KEY.subarray(1)] }, zeroth],
     ['EncryptedTokenStore', { keys: [KEY, Buffer.alloc(64)] }, first],
     ['EncryptedTokenStore', { keys: [KEY.toString('hex')] }, zeroth],
@@ -46,6 +49,7 @@ describe('a wrong option of a store is a TypeError that names it, and shows no s
     ['KeyvTokenStore', { keyv: { ...keyv, delete: undefined } }, '"delete" is missing'],
     ['KeyvTokenStore', { keyv, prefix: 5 }, 'option "prefix" must be'],
     ['RedisTokenStore', { prefix: ' ' }, 'option "prefix"'],
+    ['RedisTokenStore of', new EventEmitter(), '; pass an object of options, as in { client }'],
     ['RedisGuessLimit', { limit: 0 }, 'option "limit"'],
     ['RedisHolderStore', { prefix: 5 }, 'option "prefix"'],
     ['RedisHolderStore', { cooldown: 5 }, 'unknown option "cooldown"'],
