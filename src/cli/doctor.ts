@@ -60,6 +60,7 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
     const mark = markProblem(settings.file);
     report('settings', 'ok', `read from ${settings.file}${mark ? `, which ${mark}` : ''}`);
   }
+  if (settings.unread !== undefined) report('settings', 'skipped', settings.unread);
   await run(keyApiChecks(settings));
   const { authUrl, appId, appSecret, redisUrl } = settings;
   if (authUrl || appId || appSecret) await run(loginChecks(settings));

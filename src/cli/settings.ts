@@ -44,7 +44,23 @@ export interface Settings extends Partial<Record<Name, string | undefined>> {
   /** Whether `NODE_ENV` is "production". */
   readonly isProduction: boolean;
   /** The file that variables were read from. */
-  readonly file: string | undefined;
+  readonly file?: string;
+  /** Why ./.env was not read, where it is there. */
+  readonly unread?: string;
+}
+
+/** The variables of the file that `--env` names, or of ./.env where it can be read, because nobody has asked for that one. */
+function readVariables(
+  given: string | undefined,
+  dotEnv: string,
+): Pick<Settings, 'file' | 'unread'> & { readonly variables: NodeJS.Dict<string> } {
+  if (given !== undefined) return { file: given, variables: readFile('--env', given, parseEnv) };
+  if (!existsSync(dotEnv)) return { variables: {} };
+  try {
+    return { file: dotEnv, variables: readFile('not read', dotEnv, parseEnv) };
+  } catch (error) {
+    return { unread: (error as Error).message, variables: {} };
+  }
 }
 
 /**
@@ -57,9 +73,10 @@ export function readSettings(flags: Values, { environment, cwd }: RunOptions): S
   const timeout = readDuration(String(limit)) ?? 0;
   if (timeout < 1)
     throw new CommandError('--timeout must be a duration with its unit, as in 10s or 500ms');
-  const dotEnv = join(cwd, '.env');
-  const file = env === undefined ? (existsSync(dotEnv) ? dotEnv : undefined) : String(env);
-  const fromFile = file === undefined ? {} : readFile('--env', file, parseEnv);
+  const { variables: fromFile, ...read } = readVariables(
+    env as string | undefined,
+    join(cwd, '.env'),
+  );
   const settings = Object.entries(VARIABLES).map(([name, variable]) => [
     name,
     flags[FLAGS[name] ?? ''] || environment[variable]?.trim() || fromFile[variable]?.trim(),
@@ -69,7 +86,7 @@ export function readSettings(flags: Values, { environment, cwd }: RunOptions): S
     allowInsecure: allowInsecure === true,
     timeout: Math.min(Math.round(timeout), MAX_TIMER_DELAY),
     isProduction: (environment.NODE_ENV || fromFile.NODE_ENV) === 'production',
-    file,
+    ...read,
   };
 }
 
@@ -81,5 +98,6 @@ export function required<N extends Name>(settings: Settings, ...names: N[]): Rec
   const missing = names.filter((name) => settings[name] === undefined);
   if (missing.length === 0) return settings as Settings & Record<N, string>;
   const variables = missing.map((name) => VARIABLES[name]).join(' and ');
-  throw new CommandError(`set ${variables}, or name a file that does with --env`);
+  const unread = settings.unread ? `; ${settings.unread}` : '';
+  throw new CommandError(`set ${variables}, or name a file that does with --env${unread}`);
 }

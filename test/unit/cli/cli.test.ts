@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { refusing } from '../../support/listen.js';
 import { newPath } from '../../support/new-path.js';
@@ -107,6 +107,19 @@ describe('settings', () => {
     const elsewhere = { ...environment, MARKETPLACE_BASE_URL: await refusing() };
     const flags = ['--base-url', environment.MARKETPLACE_BASE_URL];
     expect((await cli([...verify, ...flags], elsewhere)).code).toBe(0);
+  });
+
+  it('do without a ./.env that cannot be read, and say why it was not read', async () => {
+    const { environment, code } = await service();
+    const cwd = newPath('folder');
+    await mkdir(join(cwd, '.env'), { recursive: true });
+    const verify = ['verify', code('supported')];
+    expect((await cli(verify, environment, { cwd })).code).toBe(0);
+    const why = `${join(cwd, '.env')} cannot be read (EISDIR)`;
+    const doctor = await cli(['doctor'], environment, { cwd });
+    expect([doctor.code, doctor.out]).toEqual([0, expect.stringContaining(why)]);
+    expect((await cli(verify, {}, { cwd })).err).toContain(`set MARKETPLACE_BASE_URL and`);
+    expect((await cli(verify, {}, { cwd })).err).toContain(why);
   });
 
   it.each([
