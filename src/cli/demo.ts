@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import { startShop } from '../../examples/shop/start.js';
 import { createSandbox } from '../sandbox/index.js';
 import { CommandError, printable, type RunOptions, table } from './io.js';
-import { DEFAULT_URL } from './running-sandbox.js';
+import { urlFlag } from './running-sandbox.js';
 import { printRequest, warnInProduction } from './sandbox.js';
 
 /** Whether another server has the port on the other address of localhost: browsers would open that one. */
@@ -47,7 +47,7 @@ export async function demo(given: unknown, options: RunOptions): Promise<void> {
     });
     sandbox.redirectUrl = `${shop.origin}/callback`;
     const { baseUrl } = marketplace;
-    const url = baseUrl === DEFAULT_URL ? '' : ` --url ${baseUrl}`;
+    const url = urlFlag(baseUrl, options);
     const rows = codes.slice(0, 6).map((each) => {
       return [`  ${each.code}`, printable(each.item_name), each.description];
     });

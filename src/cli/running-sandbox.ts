@@ -15,7 +15,7 @@ import {
 import { nearest } from './nearest.js';
 import { readSettings } from './settings.js';
 
-export const DEFAULT_URL = 'http://127.0.0.1:4000';
+const DEFAULT_URL = 'http://127.0.0.1:4000';
 const TIMEOUT = 5000;
 
 const FLAGS = {
@@ -90,8 +90,15 @@ function fieldsOf(name: string, { fields }: Action, given: readonly string[]): o
   return found;
 }
 
+/** Where commands look for a sandbox by themselves. */
+const ownUrl = (options: RunOptions): string => readSettings({}, options).baseUrl ?? DEFAULT_URL;
+
+/** What a command needs besides, to reach the sandbox at this address and no other. */
+export const urlFlag = (baseUrl: string, options: RunOptions): string =>
+  ownUrl(options) === baseUrl ? '' : ` --url ${baseUrl}`;
+
 function urlOf({ url }: Values, options: RunOptions): string {
-  const given = String(url ?? readSettings({}, options).baseUrl ?? DEFAULT_URL);
+  const given = String(url ?? ownUrl(options));
   if (URL.canParse(given) && /^https?:/.test(given)) return new URL(given).origin;
   throw new CommandError('--url must be the http address of a sandbox');
 }

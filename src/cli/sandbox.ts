@@ -15,7 +15,7 @@ import {
   readFile,
   table,
 } from './io.js';
-import { DEFAULT_URL } from './running-sandbox.js';
+import { urlFlag } from './running-sandbox.js';
 import { VARIABLES } from './settings.js';
 
 type Flags = Partial<
@@ -127,7 +127,7 @@ ${styleText('bold', 'Codes to try')}
 ${codesSaid(sandbox.codes).split('\n').map(printable).join('\n')}`);
   if (envFile !== undefined) saveEnv(envFile, values, io);
 
-  const url = envFile !== undefined || baseUrl === DEFAULT_URL ? '' : ` --url ${baseUrl}`;
+  const url = urlFlag(baseUrl, options);
   const { code = 'CODE' } = sandbox.codes[0] ?? {};
   const next = [
     ...(envFile === undefined

@@ -16,6 +16,12 @@ it('demo prints what the shop asks of the marketplace, and no pictures that a br
   expect(out).not.toContain('/media/');
 });
 
+it('demo names the address of its marketplace in the command to refund, unless it is found', async () => {
+  const other = { MARKETPLACE_BASE_URL: 'https://other.example' };
+  const { out } = await cli(['demo', '--port', '0'], other);
+  expect(out).toMatch(/sandbox refund [\w-]+ --url http:\/\/127\.0\.0\.1:\d+$/m);
+});
+
 it('demo calls a port taken that another server has on the IPv6 address of localhost', async ({
   skip,
 }) => {
