@@ -56,9 +56,12 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
     }
   };
 
-  if (settings.file !== undefined) {
-    const mark = markProblem(settings.file);
-    report('settings', 'ok', `read from ${settings.file}${mark ? `, which ${mark}` : ''}`);
+  const { file, fromEnvironment } = settings;
+  if (file !== undefined) {
+    const mark = markProblem(file);
+    const others = fromEnvironment.join(', ');
+    const first = others && `; from the environment, which comes first: ${others}`;
+    report('settings', 'ok', `read from ${file}${mark ? `, which ${mark}` : ''}${first}`);
   }
   if (settings.unread !== undefined) report('settings', 'skipped', settings.unread);
   await run(keyApiChecks(settings));

@@ -47,6 +47,8 @@ export interface Settings extends Partial<Record<Name, string | undefined>> {
   readonly file?: string;
   /** Why ./.env was not read, where it is there. */
   readonly unread?: string;
+  /** The variables that the environment sets, whatever the file says. */
+  readonly fromEnvironment: readonly string[];
 }
 
 /** The variables of the file that `--env` names, or of ./.env where it can be read, because nobody has asked for that one. */
@@ -81,11 +83,16 @@ export function readSettings(flags: Values, { environment, cwd }: RunOptions): S
     name,
     flags[FLAGS[name] ?? ''] || environment[variable]?.trim() || fromFile[variable]?.trim(),
   ]);
+  const variables = [...Object.entries(VARIABLES), ['', 'NODE_ENV'] as const];
+  const inEnvironment = variables.filter(
+    ([name, variable]) => !flags[FLAGS[name] ?? ''] && environment[variable]?.trim(),
+  );
   return {
     ...Object.fromEntries(settings.filter(([, value]) => value)),
     allowInsecure: allowInsecure === true,
     timeout: Math.min(Math.round(timeout), MAX_TIMER_DELAY),
     isProduction: (environment.NODE_ENV || fromFile.NODE_ENV) === 'production',
+    fromEnvironment: inEnvironment.map(([, variable]) => variable),
     ...read,
   };
 }

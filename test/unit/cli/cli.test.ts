@@ -109,6 +109,19 @@ describe('settings', () => {
     expect((await cli([...verify, ...flags], elsewhere)).code).toBe(0);
   });
 
+  it('of the environment come before those of the file, and doctor names them', async () => {
+    const { environment } = await service();
+    const { MARKETPLACE_API_KEY, MARKETPLACE_BASE_URL, ...others } = environment;
+    const lines = Object.entries(others).map(([name, value]) => `${name}=${value}\n`);
+    const path = await fileOf(`MARKETPLACE_API_KEY=x\nNODE_ENV=production\n${lines.join('')}`);
+    const shell = { MARKETPLACE_API_KEY, MARKETPLACE_BASE_URL, NODE_ENV: 'development' };
+    const { code, out } = await cli(['doctor', '--env', path], shell);
+    expect([code, out]).toEqual([0, expect.stringContaining(`read from ${path}; `)]);
+    expect(out).toMatch(
+      /; from the environment, which comes first: MARKETPLACE_BASE_URL, MARKETPLACE_API_KEY, NODE_ENV$/m,
+    );
+  });
+
   it('do without a ./.env that cannot be read, and say why it was not read', async () => {
     const { environment, code } = await service();
     const cwd = newPath('folder');
