@@ -49,7 +49,8 @@ export const processIo: Io = {
   err: (line) => void process.stderr.write(`${line}\n`),
   read: () => text(process.stdin),
   get columns() {
-    return process.stdout.columns;
+    // 0 where nobody has said how wide it is, as in docker -t.
+    return process.stdout.columns || undefined;
   },
 };
 

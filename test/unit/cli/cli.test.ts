@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { processIo } from '../../../src/cli/io.js';
 import { refusing } from '../../support/listen.js';
 import { newPath } from '../../support/new-path.js';
 import { cli, service } from './support.js';
@@ -15,6 +16,12 @@ describe('marketgate', () => {
   ])('"%s" is no mistake: it prints the help', async (line, help) => {
     const ran = await cli(line.split(' ').filter(Boolean));
     expect(ran).toEqual({ code: 0, out: expect.stringMatching(help), err: '' });
+  });
+
+  it('has no width where the terminal says that it is 0 columns wide, as in docker -t', () => {
+    vi.stubGlobal('process', Object.create(process, { stdout: { value: { columns: 0 } } }));
+    onTestFinished(() => void vi.unstubAllGlobals());
+    expect(processIo.columns).toBeUndefined();
   });
 
   it.each([
