@@ -89,7 +89,10 @@ function parse(name: string, args: readonly string[], flags: readonly string[]) 
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
     // Without what was given: that can be a secret.
-    const [message = ''] = (error as Error).message.split(/\. |\n/);
+    const [said = ''] = (error as Error).message.split(/\. |\n/);
+    const [, lacking] = /--([\w-]+).*argument (?:is ambiguous|missing)/.exec(said) ?? [];
+    const flag = flags.find((each) => each.split(' ')[0] === lacking);
+    const message = flag ? `--${flag} needs a value` : said;
     const [, unknown = ''] = /^Unknown option '--([\w-]+)'/.exec(message) ?? [];
     const found = nearest(unknown, Object.keys(options));
     const isNegative = /^Unknown option '-\d/.test(message);

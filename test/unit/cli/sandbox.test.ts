@@ -123,7 +123,11 @@ describe('marketgate sandbox', () => {
     [['--fault', 'errorRate=7'], /^faults\.errorRate: expected a number from 0 to 1/],
     [['--host', 'nosuch.invalid'], /^Port 0 of nosuch\.invalid cannot be used \(E\w+\); .*--host/],
     [['--port', 'abc'], /^--port must be a whole number from 0 to 65535/],
-    [['--dialect'], /argument missing; see "marketgate sandbox --help"$/m],
+    [
+      ['--dialect'],
+      /^sandbox: --dialect <switch\.\.\.> needs a value; see "marketgate sandbox --h/,
+    ],
+    [['--save-env', '--port', '1'], /^sandbox: --save-env <file> needs a value; see /],
   ])('names the flag that is wrong: %j', async (flags, sentence) => {
     const { code, err } = await sandbox(flags);
     expect([code, err]).toEqual([2, expect.stringMatching(sentence)]);
