@@ -31,6 +31,8 @@ export type Values = Readonly<Record<string, string | boolean | string[] | undef
 /** A command of `marketgate`. */
 export interface Command {
   readonly about: string;
+  /** Flags that stand for it when they come first. */
+  readonly aliases?: readonly string[];
   /** As help says them: `<name>` is required, `[name]` is not, and `...` is several. */
   readonly takes?: string;
   /** What each flag is about, by its name as help says it: `url <url>` has a value, `fault <switch...>` several. */

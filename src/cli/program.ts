@@ -28,6 +28,18 @@ const MORE = `Settings come from flags, from the environment, or from ./.env:
   ${Object.values(VARIABLES).join('\n  ')}
 Give secrets in the environment or in .env: other users of the machine can see flags.`;
 
+/** `help` of all commands, and `sandbox help` of those below `sandbox`. */
+const helpCommand = (above: readonly string[], options: RunOptions): Command => ({
+  about: 'show what a command takes, as COMMAND --help does',
+  takes: '[command...]',
+  run(_values, words) {
+    const commands = commandsOf(options);
+    const name = [...above, ...words].join(' ');
+    if (name && !Object.hasOwn(commands, name)) throw unknownCommand(name, commands);
+    options.io.out(helpOf(name, commands, options.io.columns));
+  },
+});
+
 const commandsOf = (options: RunOptions): Commands => ({
   demo: {
     about: 'show a shop next to a test marketplace: the way from a purchase code to a refund',
@@ -60,6 +72,13 @@ const commandsOf = (options: RunOptions): Commands => ({
       'explain an error, a warning, a status or a word, as in "refund" or "402"; without any, list all',
     takes: '[what...]',
     run: (_values, what) => options.io.out(explain(what.join(' '), options)),
+  },
+  help: { ...helpCommand([], options), aliases: ['--help', '-h'] },
+  'sandbox help': helpCommand(['sandbox'], options),
+  version: {
+    about: 'print the version',
+    aliases: ['--version', '-v', '-V'],
+    run: () => options.io.out(PACKAGE_VERSION),
   },
 });
 
@@ -161,17 +180,14 @@ export async function run(args: readonly string[], options: RunOptions): Promise
   const { io } = options;
   const commands = commandsOf(options);
   try {
-    const [first = '--help', second = ''] = args;
-    if (first === '--version') io.out(PACKAGE_VERSION);
-    else if (['--help', '-h', 'help'].includes(first)) io.out(helpOf('', commands, io.columns));
-    else {
-      const name = first === 'sandbox' && /^[a-z]/i.test(second) ? `${first} ${second}` : first;
-      if (!Object.hasOwn(commands, name)) throw unknownCommand(name, commands);
-      const rest = args.slice(name.split(' ').length);
-      const exitCode = await runCommand(name, commands, rest, options);
-      return typeof exitCode === 'number' ? exitCode : 0;
-    }
-    return 0;
+    const [first = 'help', second = ''] = args;
+    const aliased = Object.keys(commands).find((each) => commands[each]?.aliases?.includes(first));
+    const isBelow = first === 'sandbox' && /^[a-z]/i.test(second);
+    const name = aliased ?? (isBelow ? `${first} ${second}` : first);
+    if (!Object.hasOwn(commands, name)) throw unknownCommand(name, commands);
+    const rest = args.slice(name.split(' ').length);
+    const exitCode = await runCommand(name, commands, rest, options);
+    return typeof exitCode === 'number' ? exitCode : 0;
   } catch (error) {
     if (!(error instanceof CommandError) && !(error instanceof TypeError)) throw error;
     io.err(inVariables(error.message));

@@ -7,13 +7,21 @@ import { newPath } from '../../support/new-path.js';
 import { cli, service } from './support.js';
 
 describe('marketgate', () => {
-  it.each([
+  it.each<[string, RegExp]>([
     ['', /^Develop and diagnose[\s\S]*^ {2}doctor /m],
-    ['help', /^Develop and diagnose/],
+    ['help', /^Develop and diagnose[\s\S]*^ {2}help .* --help /m],
+    ['-h', /^Develop and diagnose/],
     ['verify --help', /marketgate verify <code>/],
+    ['help verify', /marketgate verify <code>/],
+    ['sandbox help', /marketgate sandbox \[flags\]/],
     ['sandbox set --help', /sandbox set <switch\.\.\.>/],
+    ['help sandbox set', /sandbox set <switch\.\.\.>/],
+    ['sandbox help set', /sandbox set <switch\.\.\.>/],
     ['--version', /^\S+\n$/],
-  ])('"%s" is no mistake: it prints the help', async (line, help) => {
+    ['version', /^\S+\n$/],
+    ['-v', /^\S+\n$/],
+    ['-V', /^\S+\n$/],
+  ])('"%s" is no mistake: it prints the help, or the version', async (line, help) => {
     const ran = await cli(line.split(' ').filter(Boolean));
     expect(ran).toEqual({ code: 0, out: expect.stringMatching(help), err: '' });
   });
@@ -27,6 +35,7 @@ describe('marketgate', () => {
   it.each([
     ['docter', 'There is no command "docter"; did you mean "doctor"?'],
     ['sandbox renw', 'There is no command "sandbox renw"; did you mean "sandbox renew"?'],
+    ['help docter', 'There is no command "docter"; did you mean "doctor"?'],
     // A code without its command is not repeated.
     ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10', 'There is no command; "marketgate --help"'],
     ['verify', 'verify: <code> is missing'],
