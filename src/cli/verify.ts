@@ -20,7 +20,11 @@ export async function verify(
 ): Promise<number> {
   const { allowInsecure, timeout } = settings;
   const { baseUrl, apiKey } = required(settings, 'baseUrl', 'apiKey');
-  const code = readPurchaseCode(given === '-' ? await io.read() : given);
+  const pasted = given === '-' ? await io.read() : given;
+  if (pasted.split(/[\r\n]/).filter((line) => line.trim()).length > 1) {
+    throw new CommandError('verify: give one code at a time; there are several lines');
+  }
+  const code = readPurchaseCode(pasted);
   if (code === undefined) {
     throw new CommandError(
       'verify: this cannot be a purchase code: a code has 4 to 128 letters of A to Z, digits and signs',

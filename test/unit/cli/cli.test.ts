@@ -93,6 +93,14 @@ describe('marketgate verify', () => {
     expect(wrong).toEqual({ code: 2, out: '', err: advice });
   });
 
+  it('- refuses several codes, which would be asked about as one', async () => {
+    const { environment, code, sandbox } = await service();
+    const stdin = `${code('supported')}\r\n\n${code('extended')}\n`;
+    const ran = await cli(['verify', '-'], environment, { stdin });
+    expect(ran).toEqual({ code: 2, out: '', err: expect.stringContaining('one code at a time') });
+    expect(sandbox.requests).toEqual([]);
+  });
+
   it('- reads the code from stdin, and does not repeat what can be none', async () => {
     const { environment, code, sandbox } = await service();
     const words = await cli(['verify', '-'], environment, { stdin: 'some wörds' });
