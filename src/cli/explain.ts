@@ -15,18 +15,24 @@ const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
   ...Object.keys(WARNINGS).map((code) => [code, 'warning']),
 ]);
 
+/** Words as a code has them. */
+const asCode = (words: string): string => words.toLowerCase().replace(/[\s-]+/g, '_');
+
 /**
  * `marketgate explain [WHAT]`: gives the page that the `help` of an error or a warning names, as plain text. For a status
  * or a word it lists the pages that have it, or gives the only one.
  * @throws CommandError that names the nearest code, when nothing is found.
  */
 export function explain(given: string, { self, io: { columns } }: RunOptions): string {
-  const asked = given.toLowerCase();
+  const asked = asCode(given);
   const codes = Object.keys(KINDS);
-  const code = codes.find((each) => each.toLowerCase() === asked);
-  if (code !== undefined) return textOf(pageOf(code), columns).trimEnd();
+  // Of an error, whose code is in small letters, the end is enough, as in "code invalid". A single word stands for all pages.
+  const isNamed = (each: string) =>
+    asCode(each) === asked || (asked.includes('_') && each.endsWith(`_${asked}`));
+  const [code, ...similar] = codes.filter(isNamed);
+  if (code && similar.length === 0) return textOf(pageOf(code), columns).trimEnd();
   // Errors before warnings, which are seldom meant, and each in the order of how much a page is about the word.
-  const countIn = (each: string) => pageOf(each).toLowerCase().split(asked).length;
+  const countIn = (each: string) => asCode(pageOf(each)).split(asked).length;
   const isWarning = (each: string) => Number(KINDS[each] === 'warning');
   const isIn = (each: string) => KINDS[each] === asked || (asked.length > 2 && countIn(each) > 1);
   const found = given === '' ? codes : codes.filter(isIn);

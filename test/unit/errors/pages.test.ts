@@ -105,7 +105,12 @@ it.each([
   ['503', /^service_unavailable +503 .*\nstore_unavailable +503 /],
   ['refund', /^purchase_code_invalid +403 /],
   ['Purchase_Required', /^purchase_required\n/],
-])('marketgate explain takes a status or a word, and prints the only page: %s', async (...row) => {
-  const { code, out } = await cli(['explain', row[0]]);
+  ['purchase code invalid', /^purchase_code_invalid\n/],
+  ['code invalid', /^purchase_code_invalid\n/],
+  ['Login-failed', /^login_failed\n/],
+  ['support expired', /^support_expired\n/],
+  ['auth key', /^auth_key_rejected +401 /],
+])('marketgate explain takes a status or words, and prints the only page: %s', async (...row) => {
+  const { code, out } = await cli(['explain', ...row[0].split(' ')]);
   expect([code, out]).toEqual([0, expect.stringMatching(row[1])]);
 });
