@@ -68,6 +68,17 @@ export interface ScopedFaults {
 /** Where faults hit: one API, or the path of one endpoint such as `/api/items/item`. */
 export type FaultScope = 'key-api' | 'login-api' | `/${string}`;
 
+const FAULT_SCOPES: readonly FaultScope[] = [
+  'key-api',
+  'login-api',
+  '/api/account/details',
+  '/api/items/all',
+  '/api/items/item',
+  '/api/purchases/validation',
+  '/api/authorize',
+  '/api/get_user_info',
+];
+
 /** What can go wrong between a client and the service, on the endpoints of both APIs; never on pages and media. */
 export interface SandboxFaults extends ScopedFaults {
   /**
@@ -232,8 +243,8 @@ export interface SwitchGroups {
 export function createSwitches(dialect: object | undefined, onChange: () => void): SwitchGroups {
   const faultScopes = new Map<string, ScopedFaults>();
   const at = (scope: FaultScope): ScopedFaults => {
-    if (!/^(key-api|login-api|\/.*)$/s.test(scope)) {
-      throw new TypeError("faults.at: expected 'key-api', 'login-api' or a path");
+    if (!FAULT_SCOPES.includes(scope)) {
+      throw new TypeError(`faults.at: expected ${FAULT_SCOPES.join(', ')}`);
     }
     const found = faultScopes.get(scope) ?? switchObject<ScopedFaults>('faults', scope, onChange);
     faultScopes.set(scope, found);

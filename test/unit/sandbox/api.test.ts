@@ -111,7 +111,7 @@ it('set sets all or nothing, and says what is wrong', async ({ running }) => {
     ['nonsense: there is no such switch; "marketgate sandbox switches"', { nonsense: 5 }],
     ['dialect.errorStatus: expected "http", "ok"', { errorStatus: 'no' }],
     ['rateLimit: there are two; say faults.rateLimit or dialect.', { rateLimit: 5 }],
-    ['faults.at: expected', { 'hang@everywhere': true }],
+    ['faults.at: expected key-api, login-api, /api/', { 'hang@/items/all': true }],
     ['faults.latency@key-api: expected', { 'latency@key-api': -1 }],
   ] as const) {
     const { status, body } = await act(running, 'set', { html: true, ...changes });

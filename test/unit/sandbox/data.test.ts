@@ -70,14 +70,14 @@ describe('snapshot and restore', () => {
   it('put data and switches back, also from JSON', () => {
     const sandbox = createSandbox({ dialect: { nulls: true }, redirectUrl: CALLBACK });
     const { data, faults, dialect } = sandbox;
-    faults.at('/api/none').latency = 1;
+    faults.at('/api/items/item').latency = 1;
     const snapshot = JSON.parse(JSON.stringify(sandbox.snapshot()));
     data.refundPurchase(CODE);
     data.addPurchase({ item_id: 1042 });
     data.rotateApiKey('northlight');
     sandbox.redirectUrl = undefined;
     Object.assign(faults, { latency: 1, html: true });
-    faults.at('/api/none').latency = 0;
+    faults.at('/api/items/item').latency = 0;
     dialect.nulls = false;
     expect(sandbox.snapshot()).not.toEqual(snapshot);
 

@@ -104,6 +104,23 @@ it('a lost answer has spent the auth_key; a refused request has not', async ({ r
   expect((await exchange(running, lost)).body.error).toBe(true);
 });
 
+it('a fault is for one API or an endpoint that exists; another path throws, and the error names these', async ({
+  running: { sandbox, send },
+}) => {
+  const paths = [
+    ...['/api/account/details', '/api/items/all', '/api/items/item', '/api/purchases/validation'],
+    ...['/api/authorize', '/api/get_user_info'],
+  ] as const;
+  for (const path of paths) {
+    sandbox.faults.at(path).rateLimit = true;
+    for (const method of ['GET', 'POST']) expect((await send(path, { method })).status).toBe(429);
+  }
+  const sentence = `faults.at: expected key-api, login-api, ${paths.join(', ')}`;
+  for (const wrong of ['/items/all', '/api/items/all/', '/api/oauth', '/sandbox/login'] as const) {
+    expect(() => sandbox.faults.at(wrong)).toThrow(new TypeError(sentence));
+  }
+});
+
 it('a misspelt fault, or one with a wrong value, throws, and is named', () => {
   const { faults } = createSandbox();
   for (const [name, value] of Object.entries({ latancy: 5, errorRate: 1.5 })) {
