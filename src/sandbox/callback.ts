@@ -27,11 +27,11 @@ export function acceptLogin(
   state?: string,
 ): string {
   const app = findOrThrow(context.data.apps, 'app_id', appId);
-  findOrThrow(context.data.users, 'user_id', userId);
+  const { user_id } = findOrThrow(context.data.users, 'user_id', userId);
   if (app.redirect_url === undefined) {
     throw new TypeError(
       'acceptLogin: the app has no redirect URL; register one with sandbox.data.setRedirectUrl(appId, url) or "marketgate sandbox set-redirect", or for the first app with the option redirectUrl',
     );
   }
-  return callbackUrl(context, app, userId, state);
+  return callbackUrl(context, app, user_id, state);
 }

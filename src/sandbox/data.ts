@@ -50,7 +50,7 @@ function instant(when: string | number | Date | null | undefined): string | unde
 }
 
 /**
- * The record whose field has this value.
+ * The record whose field has this value, as text: some ids are numbers, and some are numbers in a text.
  * @throws TypeError that says which there are, and repeats no value: a code is a secret.
  */
 export function findOrThrow<T>(
@@ -59,7 +59,7 @@ export function findOrThrow<T>(
   value: unknown,
   name: string = field,
 ): T {
-  const record = records.find((each) => each[field] === value);
+  const record = records.find((each) => String(each[field]) === String(value));
   if (record !== undefined) return record;
   if (field === 'purchase_code') {
     throw new TypeError('no purchase has this code; "marketgate sandbox codes" lists them');
@@ -69,7 +69,7 @@ export function findOrThrow<T>(
   throw new TypeError(`${name}: there is none with this value; there are ${list}`);
 }
 
-/** The fields of a purchase when an item is sold; `given` replaces what it has. */
+/** The fields of a purchase when this item is sold; `given` replaces the others. */
 export function newPurchase(
   item: Readonly<SeedItem>,
   now: number,
@@ -80,13 +80,13 @@ export function newPurchase(
 ): SeedPurchase {
   return {
     kind: 'added',
-    item_id: item.id,
     license_type,
     price: license_type === 'Extended' ? item.price.extended : item.price.regular,
     currency: item.currency,
     downloaded: false,
     date: timestamp(now),
     ...given,
+    item_id: item.id,
   };
 }
 

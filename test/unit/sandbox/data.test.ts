@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
-import { CALLBACK, it, NOW, start } from './support.js';
+import { CALLBACK, infoBehind, it, NOW, start } from './support.js';
 
 const CODE = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';
 
@@ -25,6 +25,18 @@ it('acceptLogin gives the callback URL of an app that has one, or names what is 
   sandbox.data.setRedirectUrl(appId, 'http://localhost:5/in');
   expect(accept({ appId })).toMatch(/^http:\/\/localhost:5\/in\?auth_key=/);
   expect(() => accept({ appId: 'x' })).toThrow('app_id: there is none');
+});
+
+it('an id is found as text or as a number, and kept as the record has it', async ({ running }) => {
+  const { sandbox, appId } = running;
+  const { data } = sandbox;
+  expect(await infoBehind(running, sandbox.acceptLogin(3001 as never))).toMatchObject({
+    user_id: '3001',
+  });
+  data.setRedirectUrl(Number(appId) as never, 'http://b.example/');
+  expect(sandbox.redirectUrl).toBe('http://b.example/');
+  expect(data.addPurchase({ item_id: '1042' as never }).item_id).toBe(1042);
+  expect(() => sandbox.acceptLogin(3 as never)).toThrow('there is none with this value');
 });
 
 describe('a restart', () => {
