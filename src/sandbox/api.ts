@@ -24,13 +24,15 @@ const send = (res: Response, value: unknown) =>
 
 /** The console, and the API that its forms use as well: `POST /sandbox/api/NAME` with the fields of an action. */
 export function consoleRouter(context: SandboxContext): Router {
-  /** What the last action did to each purchase, by its code; under `''`, what the last one did to anything else. */
-  const said = new Map<string, string>();
+  /** What the last action on each purchase says of what it is now, by its code. */
+  const saysOf = new Map<string, Action['says']>();
+  /** What the last action on anything else has said. */
+  let said: string | undefined;
   const router = express.Router();
   router.use([CONSOLE, API], ownSiteOnly(context));
   router.get(CONSOLE, (req, res) => {
     const item = fieldOf(queryParameters(req))('item');
-    const page = consolePage(context, { origin: originOf(req), said, item });
+    const page = consolePage(context, { origin: originOf(req), said, saysOf, item });
     sendHtml(res, `${page}`, "script-src 'self'; connect-src 'self'; form-action 'self'");
   });
   router.get(`${CONSOLE}/script.js`, (_req, res) => {
@@ -62,8 +64,9 @@ export function consoleRouter(context: SandboxContext): Router {
     const result = run(context, isForm ? bodyParameters(req) : req.body);
     if (isReading) return send(res, result);
     const message = says?.(result as never);
-    const { code = '' }: { code?: string } = result;
-    said.set(code, message ?? '');
+    const { code }: { code?: string } = result;
+    if (code === undefined) said = message;
+    else saysOf.set(code, says);
     if (req.accepts(['json', 'html']) === 'json') return send(res, { ...result, message });
     // A redirect, so that a reload does not send the form again.
     const row = context.data.purchases.findIndex((each) => each.purchase_code === code);

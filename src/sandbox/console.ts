@@ -1,5 +1,5 @@
 import { type Html, html, trusted } from '../html.js';
-import { API, codesOf } from './actions.js';
+import { type Action, API, codesOf } from './actions.js';
 import { timestamp } from './clock.js';
 import type { SandboxContext } from './context.js';
 import { firstCredentials, type SandboxCode, type SandboxData } from './data.js';
@@ -14,8 +14,10 @@ const STYLE = textFile('console.css');
 /** What a console shows besides what the sandbox has. */
 interface Shown {
   readonly origin: string;
-  /** What the last action did to each purchase, by its code; under `''`, to anything else. */
-  readonly said: ReadonlyMap<string, string>;
+  /** What the last action on each purchase says of what it is now, by its code. */
+  readonly saysOf: ReadonlyMap<string, Action['says']>;
+  /** What the last action on anything else has said. */
+  readonly said: string | undefined;
   /** The id of the item that a shop's links "Buy" and "Renew" name: `/sandbox/console?item=1042`. */
   readonly item: string;
 }
@@ -39,7 +41,7 @@ export function consolePage(context: SandboxContext, shown: Shown): Html {
 ${valid && copyButton(valid.code, 'Copy a valid code')}
 ${copyButton(environmentOf(context.data, shown.origin), 'Copy .env')}
 ${clock(context)}</header>
-<p class="said" role="status">${shown.said.get('')}</p>
+<p class="said" role="status">${shown.said}</p>
 <main>
 ${purchases(context, codes, shown)}
 ${requests(context)}
@@ -81,7 +83,7 @@ const option = (value: unknown, label: unknown, isSelected: boolean): Html =>
 function purchases(
   { data }: SandboxContext,
   codes: readonly SandboxCode[],
-  { said, item }: Shown,
+  { saysOf, item }: Shown,
 ): Html {
   const named = data.items.find(({ id }) => String(id) === item);
   const rank = ({ code: { item_id, kind }, index }: { code: SandboxCode; index: number }) =>
@@ -97,7 +99,7 @@ function purchases(
 <label>License <select name="license_type"><option>Regular</option><option>Extended</option></select></label>
 <label>Support <select name="support"><option value="ahead">half a year</option><option value="over">over</option><option value="none">none</option></select></label>
 <button class="main">Sell</button></form>
-<table id="codes" aria-label="Purchase codes" data-live><tbody>${rows.map(({ code, index }) => purchase(code, index, said.get(code.code), shop))}</tbody></table>`,
+<table id="codes" aria-label="Purchase codes" data-live><tbody>${rows.map(({ code, index }) => purchase(code, index, saysOf.get(code.code)?.(code as never), shop))}</tbody></table>`,
   );
 }
 

@@ -49,6 +49,20 @@ describe('the console', () => {
     expect(running.sandbox.redirectUrl).toBeUndefined();
   });
 
+  it('says below a code what it is now, whatever has changed it, and when an app notices', async ({
+    running,
+  }) => {
+    const { data } = running.sandbox;
+    const purchase_code = running.code('supported');
+    const note = async () => /<tr class="note">.*?<p>(.*?)<\/p>/s.exec(await page(running))?.[1];
+    await post(running, 'refund', { purchase_code });
+    expect(await note()).toMatch(/: Was refunded: .* notices from the second visit/);
+    data.unrefundPurchase(purchase_code);
+    expect(await note()).toMatch(/: Valid, with support until .* notices from the second visit/);
+    data.setSupportedUntil(purchase_code, null);
+    expect(await note()).toMatch(/: Valid, without support\. /);
+  });
+
   it('says what is wrong with a form, as a page and to its script', async ({ running }) => {
     const said = expect.stringContaining('item_id: there is none with this value');
     const wrong = { item_id: '1' };
