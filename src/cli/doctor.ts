@@ -195,11 +195,14 @@ async function timeOf(client: { ping(): Promise<unknown> }): Promise<number> {
 
 const NO_REDIS_URL = `${VARIABLES.redisUrl} must be a redis: or rediss: URL, in which a password is percent-encoded: # is %23, % is %25`;
 
+const REDIS_GUIDE =
+  'the guide "Redis, and a fleet of processes" (node_modules/marketgate/examples/guides/redis.md)';
+
 /** What to do where Redis refuses commands, by what it says. */
 function adviceOn(refused: string): string {
   if (refused.includes('READONLY'))
     return `it is a replica: set ${VARIABLES.redisUrl} to its primary`;
-  if (refused.includes('NOPERM')) return 'give its user what the guide on Redis lists';
+  if (refused.includes('NOPERM')) return `give its user what ${REDIS_GUIDE} lists`;
   return 'look at its settings';
 }
 

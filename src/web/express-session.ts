@@ -44,7 +44,7 @@ export function sessionOf(req: object): Session | undefined {
 }
 
 const INSTEAD =
-  "use express-session before passport, or loginAttempts: { cookieSecret: [ … ] } with { session: false } on both routes and keep the login yourself, as in the guide 'Without sessions'";
+  'use express-session before passport, or loginAttempts: { cookieSecret: [ … ] } with { session: false } on both routes and keep the login yourself, as in the guide "Without sessions" (node_modules/marketgate/examples/guides/without-sessions.md)';
 
 /** Why a login cannot be kept in this session. @param method - which it lacks, or which answers with a promise only. */
 const unusable = (method: string, why: string): Error =>

@@ -86,6 +86,20 @@ it.each(warnings)('the page of the warning %s has its text as Node writes it', (
   expect(shown).toBe(`(node:1234) [${code}] MarketgateWarning: ${text}`);
 });
 
+it('a page or a message that names a guide does so by its title, and by its path for a reader in a terminal', () => {
+  const texts = [SOURCES, ...[...codes, ...warnings].map(read)].join('\n');
+  const mentions = texts.match(/\bguide\b[\s\S]{0,120}/g) ?? [];
+  expect(mentions.length).toBeGreaterThan(5);
+  for (const mention of mentions) {
+    const [, title, path = ''] =
+      /^guide\s"([^"]+)"\s\(`?node_modules\/marketgate\/(examples\/guides\/[\w-]+\.md)/.exec(
+        mention,
+      ) ?? [];
+    const guide = path && readFileSync(new URL(`../${path}`, SRC), 'utf8');
+    expect([mention, guide.split('\n', 1)]).toEqual([mention, [`# ${title}`]]);
+  }
+});
+
 it('marketgate explain prints each page as plain text, and without a code a line for each', async () => {
   const pages = [...codes, ...warnings];
   for (const page of pages) {
