@@ -4,7 +4,7 @@ import { startAll } from '../harness/process.mjs';
 
 export default {
   title: 'Guard on a cache hit',
-  about: `Express 5: a customer comes back with a code that the cache knows. By hand: an \`LRUCache\`, and the two headers that keep
+  about: `Express 5: a customer comes back with a code that the cache knows. By hand: an \`LRUCache\`, and the three headers that keep
 the file out of shared caches.`,
   open: () => startAll({ service: 'fixtures/service.mjs', load: 'harness/load.mjs' }),
   async measureBoth(_options, { load, service }) {
