@@ -103,8 +103,9 @@ export class Breaker {
     const { retryAfter } = error;
     const isRefused = retryAfter !== undefined || failure.code === 'HTTP_429';
     const probing = this.probe().then((probed) => {
-      // Another call can have been answered meanwhile.
-      const isLimit = isRefused || this.#failures >= FAILURES_TO_OPEN;
+      // Another call can have been answered meanwhile. While it is open, this is the call that tries.
+      const isOpen = this.#open !== undefined;
+      const isLimit = isOpen || isRefused || this.#failures >= FAILURES_TO_OPEN;
       if (isLimit && !this.#isOld(enteredAt)) this.#decide(probed, failure, retryAfter);
       return probed;
     });

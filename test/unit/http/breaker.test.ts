@@ -129,6 +129,16 @@ describe('a 429 or a Retry-After', () => {
     },
   );
 
+  it('that is over leaves nobody out, where the call that tries fails by itself', async () => {
+    const { service, state, fail, isOpen } = shop(busy(60), busy(60));
+    await fail();
+    service.now += 60 * SECOND;
+    // One code that the service cannot handle, as the account shows.
+    Object.assign(state, { validation: page(500), account: undefined });
+    await fail();
+    expect(await isOpen()).toBe(false);
+  });
+
   it.each([busy(3600), busy(3600, 503)])(
     'at one input stops nobody else, where account/details is answered',
     async (reply) => {
