@@ -44,13 +44,13 @@ export function parseJson(name: string, response: WireResponse, now: number): Js
 const UNREADABLE = 'text that is not UTF-8, and the header Content-Type names no charset that fits';
 
 /**
- * The text of a body: UTF-8 (in which a NUL is none), else in the charset that the answer names. `undefined`: in neither.
- * No character is ever replaced, because a licence that is compared would be another one.
+ * The text of a body: UTF-8, else in the charset that the answer names, or in windows-1252 where it names none. `undefined`: in
+ * neither. A NUL is text only in a charset that is named, as in UTF-16.
  */
 function decodeText(bytes: Uint8Array, contentType = ''): string | undefined {
-  const [, named = ''] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType) ?? [];
-  for (const charset of ['utf-8', named]) {
-    if (/^(utf-?8)?$/i.test(charset) && bytes.includes(0)) continue;
+  const [, named] = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType) ?? [];
+  for (const charset of ['utf-8', named ?? 'windows-1252']) {
+    if ((/^utf-?8$/i.test(charset) || named === undefined) && bytes.includes(0)) continue;
     try {
       const decoder = new TextDecoder(charset, { fatal: true });
       // As a stream, because Node.js 20 reads windows-1252 as ISO-8859-1 otherwise.
