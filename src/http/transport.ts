@@ -150,7 +150,9 @@ function redirected(
   // Of `data:` and the like, the origin is "null".
   if (location !== '' && to !== undefined && to.origin !== 'null') {
     const isSame = to.origin === new URL(from).origin;
-    where = isSame ? ` to the path ${redact(to.pathname, secrets)}` : ` to ${to.origin}`;
+    where = isSame
+      ? ` to the path ${redact(to.pathname, secrets)}`
+      : ` to ${redact(to.origin, secrets)}`;
   }
   return refused(
     name,

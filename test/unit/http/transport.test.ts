@@ -24,14 +24,18 @@ describe.each<[string, ClientOptions['fetch']]>([
 
   it('a redirect is refused, and not followed', async () => {
     const other = await startUpstream(answered);
+    let location = `${other.url}/api/purchases/validation`;
     const upstream = await startUpstream((_request, res) => {
-      res.writeHead(308, { location: `${other.url}/api/purchases/validation` }).end();
+      res.writeHead(308, { location }).end();
     });
+    const isRefused = (says: string) =>
+      expectError(open(upstream.url).validatePurchase(CODE), 'unexpected_response', says);
     // Only the origin: the rest can repeat what was sent.
-    const call = open(upstream.url).validatePurchase(CODE);
-    await expectError(call, 'unexpected_response', `redirected to ${other.url};`);
+    await isRefused(`redirected to ${other.url};`);
     expect(upstream.requests).toMatchObject([{ body: `api_key=${KEY}&purchase_code=${CODE}` }]);
     expect(other.requests).toHaveLength(0);
+    location = `https://${CODE}.example/`;
+    await isRefused('redirected to https://[redacted].example;');
   });
 
   it('a response that is larger than maxResponseBytes, or endless, is refused', async () => {
@@ -163,7 +167,9 @@ describe('a response', () => {
     ['in UTF-8, whatever charset is named', named('iso-8859-1'), utf8(ZOE), 'Zoë'],
     ['in UTF-8, behind a byte order mark', JSON_TYPE, utf8(`\uFEFF\n ${ZOE}`), 'Zoë'],
     ['in the charset that is named', named('iso-8859-1'), ZOE, 'Zoë'],
-    ['in no charset that is named', JSON_TYPE, ZOE, /not UTF-8/],
+    ['in windows-1252, where none is named', JSON_TYPE, ZOE, 'Zoë'],
+    ['in the charset that is named, and no other', named('utf-8'), ZOE, /not UTF-8/],
+    ['with NULs, as in UTF-16', JSON_TYPE, `{\0"\0ë`, /not UTF-8/],
     ['with JSON behind', JSON_TYPE, '{"x":1}{}', /a second JSON text/],
   ])('is read %s, or refused with that reason', async (_how, type, body, expected) => {
     const answer = text(Buffer.from(body, 'latin1'), 200, { 'content-type': type });
