@@ -185,7 +185,7 @@ export const WARNINGS = {
   MARKETGATE_NO_CATALOGUE:
     'the list of all items cannot be had, so getItem asks for each item by itself, which costs one request each; after a minute it tries the list again',
   MARKETGATE_REFRESH_FAILED:
-    'a cached answer could not be renewed, and not because of an outage; it is served while it is stale, and not after that',
+    'a cached answer could not be renewed, and not because of an outage; it is served while it is stale, so customers notice only later',
   MARKETGATE_HOLDERS_IN_MEMORY:
     'a MemoryHolderStore was made in production: a restart forgets who holds which purchase code, and each process has its own record; use a RedisHolderStore, or a store on your database',
 } as const;
