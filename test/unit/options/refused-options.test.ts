@@ -202,7 +202,6 @@ it.each<[Owner, string, ((secret: unknown) => unknown)?]>([
   await make(owner, option, wrap(LONG));
 });
 
-const three = (_a: 1, _b: 1, _c: 1) => {};
 it.each<[says: string, run: () => unknown]>([
   ['"loginApi"', () => new MarketplaceStrategy(undefined as never, () => null)],
   ['"client" must say who is counted', () => checkPurchase(keyApiOn().keyApi, 'AB12', {} as never)],
@@ -218,7 +217,6 @@ it.each<[says: string, run: () => unknown]>([
     () => new KeyApi(options as Given),
   ]),
   ['verify must be', () => new MarketplaceStrategy({ loginApi }, undefined as never)],
-  ['takes 3 arguments', () => new MarketplaceStrategy({ loginApi }, three as never)],
 ])('what is missing or fits nowhere is a TypeError, too: %s', async (says, run) => {
   const running = (async () => run())();
   await expect(running).rejects.toThrow(TypeError);

@@ -122,6 +122,7 @@ describe('a failed login says why', () => {
   const detailOf = expect.stringMatching(/^This site does not accept .* log out there first/);
   it.each([
     ['banned', 'banned', 'banned'],
+    [{ message: 'banned' }, { message: 'banned' }, 'banned'],
     [{ type: 'warn' }, expect.objectContaining({ type: 'warn', message: noReason }), detailOf],
     [null, expect.objectContaining({ code: 'login_failed', message: noReason }), detailOf],
   ])('when verify refuses with the info %j, also with failWithError', async (info, ...expected) => {

@@ -263,10 +263,17 @@ describe('marketgate:login reports', () => {
     logIn: (_user: object, done: (error?: Error) => void) => queueMicrotask(() => done(error)),
   });
   const noUser = { code: 'login_failed', reason: expect.stringContaining('verify gave no') };
+  const undefinedIs = expect.stringMatching(/^MarketplaceStrategy: verify gave undefined/);
   const ofApp = Object.assign(new Error('x'), { code: 'login_failed' });
 
   it.each<[string, OpenLogin, object, object?]>([
     ['a success', {}, { outcome: 'success' }, logInThat()],
+    ['a success that passport does not keep, or not yet', {}, { outcome: 'success' }],
+    [
+      'what verify must not give',
+      verifying(() => undefined),
+      { outcome: 'error', reason: undefinedIs },
+    ],
     ['a login that the session refuses', {}, { outcome: 'error' }, logInThat(new Error('full'))],
     ['a verify that refuses', verifying(() => false), { outcome: 'fail', ...noUser }],
     ['no words of the app', verifying(() => Promise.reject(ofApp)), { outcome: 'error' }],

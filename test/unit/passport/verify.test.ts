@@ -102,6 +102,12 @@ describe('verify ends in exactly one outcome where it', () => {
     ['throws after done', classic((done) => [done(null, user), throws(boom)]), success],
     ['calls done later', classic((done) => void setImmediate(done, null, user)), success],
     ['declares no arguments and gives a user', undeclared(async () => user), success],
+    ['declares none, and calls done', undeclared((done) => void done(null, user)), success],
+    [
+      'refuses with info alone',
+      classic((done) => done(null, undefined, info)),
+      ['fail', info, 401],
+    ],
   ])('%s', async (_name, verify, expected) => {
     expect((await logIn({ verify })).recorded).toEqual([expected]);
   });
@@ -112,6 +118,20 @@ describe('verify ends in exactly one outcome where it', () => {
     expect(recorded).toEqual([gave('undefined')]);
   });
 });
+
+it.each([
+  [false, 3, 'accessToken, refreshToken, [params,] profile, done'],
+  [true, 4, 'req, accessToken, refreshToken, [params,] profile, done'],
+])(
+  'verify with the wrong number of arguments, passReqToCallback %s, is a TypeError',
+  (passReqToCallback, length, or) => {
+    const { loginApi } = fakeLoginApi();
+    const verify = Object.defineProperty(() => {}, 'length', { value: length });
+    const make = () => new MarketplaceStrategy({ loginApi, passReqToCallback }, verify as never);
+    const says = `MarketplaceStrategy: verify takes ${length} arguments; it must take one ({ profile, token, req }), that and done, or ${or}`;
+    expect(make).toThrow(new TypeError(says));
+  },
+);
 
 describe('a profile', () => {
   /** What verify gets for a user of a service at https://market.example/x/. */
@@ -136,6 +156,9 @@ describe('a profile', () => {
       _json: userInfo,
     });
     expect(await of({ ...userInfo, user_verified: '0' })).toMatchObject({ verified: false });
+    const deep: { self?: object } = {};
+    deep.self = deep;
+    expect((await of({ ...userInfo, deep }))._raw).toBe(JSON.stringify(userInfo));
   });
 
   it('leaves out what is absent', async () => {
@@ -149,6 +172,7 @@ describe('a profile', () => {
   it.each([
     ['photos/1.png', 'https://market.example/x/photos/1.png'],
     ['/1.png', 'https://market.example/1.png'],
+    ['http://cdn.example/1.png', 'http://cdn.example/1.png'],
     ['javascript:alert(1)', undefined],
     ['', undefined],
   ])('has for the picture %j %j', async (user_picture, value) => {

@@ -91,7 +91,8 @@ it('"Continue" logs in nobody, and changes no token, where the service now names
   const id = await upToThePage();
   getUser.mockResolvedValueOnce({ ...userInfo, user_id: '78' });
   const { outcome } = await visit({ marketgate: id, answer: 'continue' });
-  expect(outcome).toMatchObject(['fail', { message: expect.stringContaining('another') }, 401]);
+  const why = { code: 'login_failed', message: expect.stringContaining('another') };
+  expect(outcome).toMatchObject(['fail', why, 401]);
   for (const account of ['77', '78']) expect(await tokenStore.get(account)).toBeUndefined();
 });
 
