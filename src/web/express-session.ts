@@ -100,7 +100,7 @@ export function checkKeepsLogin(req: IncomingMessage, session: Session): void {
   // A session middleware can know of https what Express does not: express-session's option `proxy`.
   if (req.headers['x-forwarded-proto'] !== undefined) return;
   throw new Error(
-    "MarketplaceStrategy: the session's cookie is Secure and this request came over http, so the browser never gets it; use https, or cookie: { secure: 'auto' }; behind a proxy app.set('trust proxy', 1)",
+    "MarketplaceStrategy: the session's cookie is Secure and this request came over http, so the browser never gets it; use https, or cookie: { secure: 'auto' }; behind a proxy app.set('trust proxy', 1), and let the proxy send X-Forwarded-Proto",
   );
 }
 
