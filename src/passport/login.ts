@@ -98,6 +98,10 @@ const MAX_ROUNDS = 3;
 /** How soon the next round of such a redirect begins, in milliseconds. */
 const ROUND = 10_000;
 
+/** What it means that a browser that looks again has its session. */
+const ELSEWHERE =
+  'this process has its session, and the one that the marketplace led back to has not: give all processes one session store';
+
 /** One request to the strategy. */
 export class Login {
   readonly #setup: StrategySetup;
@@ -342,10 +346,12 @@ export class Login {
     return url ? ['redirect', url] : ['pass'];
   }
 
-  #notStarted(state: LoginState): Failure {
+  /** @param isAgain - whether the browser has looked again. */
+  #notStarted(state: LoginState, isAgain = false): Failure {
     const { storage, memory } = this.#setup;
     const why = storage.whyMissing(this.#req, hostOf(this.#req));
-    const whyNot = whyNoLogin(storage.read(this.#req), state);
+    const isElsewhere = isAgain && this.#attemptOf(state) !== undefined;
+    const whyNot = isElsewhere ? ELSEWHERE : whyNoLogin(storage.read(this.#req), state);
     return notStarted(this.#req, memory.hosts.keys(), [why, whyNot]);
   }
 
@@ -379,7 +385,7 @@ export class Login {
   /** The login has ended, or the browser looks again: it is logged in now, or it is refused. */
   async #withoutWaiting(state: LoginState, id: string): Promise<Outcome> {
     if (id !== AGAIN && this.#setup.storage.isGone(this.#req)) return this.#lookAgain();
-    const failure = this.#notStarted(state);
+    const failure = this.#notStarted(state, id === AGAIN);
     if (id === AGAIN && this.#who === undefined) await this.#mark(state, id);
     return this.#passOn(failure, state.last?.to);
   }

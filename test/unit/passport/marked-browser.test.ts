@@ -70,6 +70,16 @@ it('a callback that another browser has opened first still completes its own log
   expect((await comeBack('own')).outcome).toEqual(success);
 });
 
+it('a browser that looks again and finds its session, in a process of two, is told that they need one store', async () => {
+  const { start, comeBack, visit } = openLogin();
+  await start();
+  const gone = { headers: { cookie: 'connect.sid=s%3Aold.signature' }, sessionID: 'new' };
+  expect((await comeBack('k1', { ...gone, session: {} })).outcome?.[0]).toBe('page');
+  const { outcome } = await visit({ marketgate: 'again' }, { ...gone, sessionID: 'old' });
+  const message = expect.stringContaining('give all processes one session store');
+  expect(outcome).toMatchObject(['fail', { message }, 403]);
+});
+
 it('a browser that looks again for its session in vain is told why, and is marked', async () => {
   const { start, comeBack, visit } = openLogin();
   const gone = { headers: { cookie: 'connect.sid=s%3Aold.signature' }, sessionID: 'new' };
