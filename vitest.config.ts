@@ -49,10 +49,14 @@ export default defineConfig({
           globalSetup: ['./test/support/built-package.ts'],
         },
       },
-      // What takes seconds to start: a compiler, a PostgreSQL, another vitest. For `npm run check`.
+      // What takes seconds: a compiler, a PostgreSQL, another vitest, the models with more runs. For `npm run check`.
       {
         extends: true,
-        test: { name: 'check', include: ['test/check/*.test.ts'] },
+        test: {
+          name: 'check',
+          include: ['test/check/*.test.ts', 'test/unit/{cache,passport}/model.test.ts'],
+          env: { MODEL_RUNS: '400', FUZZ_CASES: '800' },
+        },
       },
     ],
     // Only a test that hangs should meet these: a busy machine can be many times slower.

@@ -10,7 +10,7 @@ import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 //
 // MODEL_RUNS=1200 npx vitest run test/unit/cache/model.test.ts: more than 100,000 visits.
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 120);
+const RUNS = Number(process.env.MODEL_RUNS ?? 60);
 const STEPS = 150;
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -190,7 +190,7 @@ async function run(
 it.each(['session', 'cookie'])(
   'whatever tabs, strangers and browsers do, with attempts in a %s, nobody is logged in unasked, and the visitor can log in',
   async (where) => {
-    const numRuns = Number(process.env.FUZZ_CASES ?? 200);
+    const numRuns = Number(process.env.FUZZ_CASES ?? 100);
     const property = fc.asyncProperty(fc.array(STEP, { maxLength: 14 }), (steps) =>
       run(where, steps),
     );
