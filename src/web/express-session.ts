@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import type { Request } from 'express';
+import { warnOnce } from '../diagnostics.js';
 import { callStore } from '../store-guard.js';
 import { repeatedCookie } from './cookies.js';
 import { LOGIN_LIFETIME } from './login-request.js';
@@ -87,6 +89,9 @@ export function checkIsPrivate(session: Session): void {
   throw unusable('regenerate()', 'is a cookie that is not encrypted, and cannot be renewed');
 }
 
+const NO_SECURE_COOKIE =
+  '; and a session whose cookie is Secure is sent to nobody, so no login works, unless express-session has the option "proxy"';
+
 /**
  * Refuses a session in which passport could not keep a login: passport itself finds out only after the exchange.
  *
@@ -97,8 +102,12 @@ export function checkKeepsLogin(req: IncomingMessage, session: Session): void {
     throw unusable('regenerate()', 'cannot be renewed, and passport renews it at every login');
   }
   if (session.cookie?.secure !== true || isSecure(req)) return;
-  // A session middleware can know of https what Express does not: express-session's option `proxy`.
-  if (req.headers['x-forwarded-proto'] !== undefined) return;
+  if (req.headers['x-forwarded-proto'] !== undefined) {
+    // A session middleware can know of https what Express does not: express-session's option `proxy`.
+    const trust = (req as Partial<Request>).app?.get?.('trust proxy');
+    if (!trust) warnOnce('MARKETGATE_UNEXPECTED_X_FORWARDED_FOR', NO_SECURE_COOKIE);
+    return;
+  }
   throw new Error(
     "MarketplaceStrategy: the session's cookie is Secure and this request came over http, so the browser never gets it; use https, or cookie: { secure: 'auto' }; behind a proxy app.set('trust proxy', 1), and let the proxy send X-Forwarded-Proto",
   );

@@ -15,6 +15,7 @@ import {
   passportWith,
   success,
 } from '../../support/strategy-harness.js';
+import { hearWarnings } from '../../support/warnings.js';
 
 // Sessions in which passport cannot keep a login, and apps without Express or without a session.
 
@@ -50,11 +51,17 @@ describe('with a session that cannot keep a login', () => {
     expect((await comeBack('k1', behind({}), authOptions)).outcome).toEqual(success);
   });
 
-  it('a Secure cookie is enough where a proxy, or Express, says https', async () => {
+  const byProxy = { headers: { 'x-forwarded-proto': 'https' } };
+  const trusting = { app: { get: () => 1 } };
+  it.each<[string, object, string[]]>([
+    ['Express says https', { secure: true }, []],
+    ['a proxy says https, which is declared', { ...byProxy, ...trusting }, []],
+    ['a proxy says https, and it is not declared', byProxy, ['X_FORWARDED_FOR']],
+  ])('a Secure cookie is enough where %s', async (_who, more, warned) => {
+    const warnings = hearWarnings();
     const req = behind({ regenerate, cookie: { secure: true } });
-    for (const more of [{ headers: { 'x-forwarded-proto': 'https' } }, { secure: true }]) {
-      expect((await openLogin().start({}, { ...req, ...more })).outcome?.[0]).toBe('redirect');
-    }
+    expect((await openLogin().start({}, { ...req, ...more })).outcome?.[0]).toBe('redirect');
+    expect(warnings).toEqual(warned.map((end) => `MARKETGATE_UNEXPECTED_${end}`));
   });
 
   it('neither a callback nor "Continue" spends anything', async () => {
