@@ -19,8 +19,10 @@ it.each([started, ...new Set(commands.map(({ command }) => command))])('%s works
   const [, stdin, args = ''] = /^(?:echo (\S+) \| )?npx marketgate (.+)$/.exec(line) ?? [];
   // A sandbox takes any port that is free, and stops when it has started.
   const port = args.startsWith('sandbox --') ? ['--port', '0'] : [];
-  const cwd = dirname(newPath('.env'));
-  const ran = await cli([...args.split(' '), ...port], environment, { stdin, cwd });
+  // In place of the .env of who runs the tests.
+  const file = newPath('.env');
+  const given = args.replace(/(?<=--save-env )\S+/, file).split(' ');
+  const ran = await cli([...given, ...port], environment, { stdin, cwd: dirname(file) });
   expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/./) });
 });
 
