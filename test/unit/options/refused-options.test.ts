@@ -125,7 +125,7 @@ it.each<[owner: Owner, option: string, says: string, ...wrong: unknown[]]>([
   ['errorHandler', 'site.words.login_failed.title', 'string', 1, ' '],
   ['errorHandler', 'site.words.logn', UNKNOWN, {}],
   ['checkPurchase', 'client', 'must give text', { ip: '10.0.0.1' }],
-  [MS, 'loginApi', '"exchange" is missing', { loginUrl: () => '' }],
+  [MS, 'loginApi', 'a LoginApi; "exchange" is missing', { loginUrl: () => '' }],
   [MS, 'callbackURL', UNKNOWN, '/callback'],
   [MS, 'tokenStore', 'a token store', 'redis', null],
   [MS, 'state', 'true or false', 'yes'],

@@ -40,6 +40,7 @@ it.each<[string, RegExp, OpenLogin, start: object, ...callbacks: object[]]>([
     { secure: false },
   ],
   ['it is too old', /more than ten minutes ago/, { clock: hurrying() }, {}, OLD],
+  ['it is too old', /: it began more/, { clock: hurrying(), where: 'cookie' }, {}, {}],
   ['somebody has logged out', /logged in, or out, since it began/, {}, { user }, OLD],
   ['another login has taken its place', /another login of/, {}, {}, OLD, withCookie('a=1')],
   ['it waits in a tab', /waits for "Continue"/, { confirm: true }, {}, OLD, withCookie('a=1')],

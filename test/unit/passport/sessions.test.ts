@@ -23,7 +23,7 @@ const inCookie: OpenLogin = { where: 'cookie' };
 
 describe('with a session that cannot keep a login', () => {
   /** A request behind `passport.session()`. */
-  const behind = (session: object) => ({ _sessionManager: {}, session });
+  const behind = (session?: object) => ({ _sessionManager: {}, session });
   const regenerate = () => {};
 
   it.each<[string, object, RegExp]>([
@@ -42,13 +42,14 @@ describe('with a session that cannot keep a login', () => {
     expect(outcome).toMatchObject(['error', { message }]);
   });
 
-  it.each<[string, AuthenticateOptions]>([
-    ['session: false, where passport keeps no login,', { session: false }],
-    ['passport.authorize, which logs nobody in,', { assignProperty: 'account' }],
-  ])('%s works', async (_name, authOptions) => {
+  it.each<[string, AuthenticateOptions, object?]>([
+    ['session: false, where passport keeps no login,', { session: false }, {}],
+    ['passport.authorize, which logs nobody in,', { assignProperty: 'account' }, {}],
+    ['no session at all, where the app keeps the login,', {}],
+  ])('%s works', async (_name, authOptions, session) => {
     const { start, comeBack } = openLogin(inCookie);
-    expect((await start(authOptions, behind({}))).outcome?.[0]).toBe('redirect');
-    expect((await comeBack('k1', behind({}), authOptions)).outcome).toEqual(success);
+    expect((await start(authOptions, behind(session))).outcome?.[0]).toBe('redirect');
+    expect((await comeBack('k1', behind(session), authOptions)).outcome).toEqual(success);
   });
 
   const byProxy = { headers: { 'x-forwarded-proto': 'https' } };

@@ -102,7 +102,11 @@ describe('verify ends in exactly one outcome where it', () => {
     ['throws after done', classic((done) => [done(null, user), throws(boom)]), success],
     ['calls done later', classic((done) => void setImmediate(done, null, user)), success],
     ['declares no arguments and gives a user', undeclared(async () => user), success],
-    ['declares none, and calls done', undeclared((done) => void done(null, user)), success],
+    [
+      'declares none, and calls done',
+      undeclared((done) => void setImmediate(done, null, user)),
+      success,
+    ],
     [
       'refuses with info alone',
       classic((done) => done(null, undefined, info)),
