@@ -171,6 +171,12 @@ describe('a response', () => {
     ['in the charset that is named, and no other', named('utf-8'), ZOE, /not UTF-8/],
     ['with NULs, as in UTF-16', JSON_TYPE, `{\0"\0ë`, /not UTF-8/],
     ['with JSON behind', JSON_TYPE, '{"x":1}{}', /a second JSON text/],
+    ['with text behind', JSON_TYPE, '{"x":1} x', /got text after the JSON/],
+    ['with text ahead', JSON_TYPE, 'Notice: x {"x":1}', /got text ahead of the JSON/],
+    ['cut', JSON_TYPE, '{"x":', /got broken or cut JSON/],
+    ['as a part of a page', JSON_TYPE, '<p>x</p>', /got an HTML page/],
+    ['as text', JSON_TYPE, 'x', /got text that is not JSON/],
+    ['without a body', JSON_TYPE, '', /got an empty body/],
   ])('is read %s, or refused with that reason', async (_how, type, body, expected) => {
     const answer = text(Buffer.from(body, 'latin1'), 200, { 'content-type': type });
     const { fetch } = new ServiceInMemory(() => answer);
@@ -290,6 +296,28 @@ describe('a fetch', () => {
     const error = await rejection(calling(fetch));
     expect(error).toMatchObject({ code: 'service_unavailable', cause: { kind: 'down' } });
     expect(error.message).toContain(says);
+  });
+
+  it.each<[code: string, kind: string, says: RegExp]>([
+    ['EMFILE', 'own', /no file descriptor left/],
+    ['ENOBUFS', 'own', /no memory left/],
+    ['EADDRNOTAVAIL', 'own', /no port or address left/],
+    ['EHOSTUNREACH', 'down', /no route to the host/],
+    ['EAI_AGAIN', 'down', /cannot be looked up at the moment \(EAI_AGAIN\); look at the DNS/],
+    ['ENOTFOUND', 'down', /nobody knows the host name .*; check the URL/],
+    ['ETIMEDOUT', 'down', /the connection timed out .*; check that https:\/\/market\.example runs/],
+    ['EPROTO', 'down', /does not speak TLS .*; check the URL and its port/],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'down', /is self-signed .*NODE_EXTRA_CA_CERTS/],
+    ['CERT_SIGNATURE_FAILURE', 'down', /cannot be verified .*NODE_EXTRA_CA_CERTS/],
+    ['CERT_HAS_EXPIRED', 'down', /has expired .*; the service must renew it/],
+    ['CERT_NOT_YET_VALID', 'down', /is not valid yet .*; check the clock/],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'down', /an authority that is unknown here/],
+    ['UND_ERR_REQ_CONTENT_LENGTH_MISMATCH', 'down', /the answer was cut off/],
+    ['UND_ERR_INFO', 'down', /the request failed \(UND_ERR_INFO\)/],
+  ])('that fails with the code %s is named, and what to do', async (code, kind, says) => {
+    const error = await rejection(calling(fetchFailed(code)));
+    expect(error).toMatchObject({ code: 'service_unavailable', cause: { kind, code } });
+    expect(error.message).toMatch(says);
   });
 
   it.each<[string, unknown]>([
