@@ -40,8 +40,8 @@ export function handleThrown(req: object, res: ServerResponse | undefined, error
 }
 
 /**
- * Whether headers can be set. The app can have responded meanwhile, for example after a timeout; and those of a WebSocket
- * upgrade often pass an empty object for a response.
+ * Whether headers can be set: the app can have responded meanwhile, as after a timeout, and where a WebSocket is opened, apps
+ * often pass an empty object for the response.
  */
 export const takesHeaders = (res: ServerResponse): boolean =>
   !res.headersSent && typeof res.setHeader === 'function';
